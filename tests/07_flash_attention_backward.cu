@@ -182,7 +182,7 @@ const tests::Refuses kRefuses = [](const std::string& name, const bench::Setting
   const bool is_256 = size.at("d") == 256;
   if (name == "paired" || name == "paired_in_order") return !is_256;
   return is_256 && (name == "reduced_by_tma" || name == "lean_steps" || name == "persistent" ||
-                    name == "errands");
+                    name == "errands" || name == "persistent_in_order");
 };
 
 TEST_CASE("backward: every variant is right at every size, in fp32") {
@@ -293,7 +293,8 @@ TEST_CASE("backward: two_passes and the rungs in order give the same bits in eve
     for (const auto& shape : shapes) {
       const auto problem = ladder.make_problem(shape);
       for (const auto& rung : ladder.variants) {
-        const bool in_order = rung.name == "in_order" || rung.name == "paired_in_order";
+        const bool in_order = rung.name == "in_order" || rung.name == "persistent_in_order" ||
+                              rung.name == "paired_in_order";
         if (rung.name != "two_passes" && !in_order) continue;
         INFO(rung.name);
         CHECK(runs_that_differ(*problem, rung, real ? 100 : 3) == 0);
@@ -309,6 +310,7 @@ TEST_CASE("backward: every tile of keys of every head is taken") {
   auto ladder = backward_ladder<__nv_bfloat16>();
   const auto all = ladder.variants;
   ladder.variants = {tests::variant_named(all, "in_order"),
+                     tests::variant_named(all, "persistent_in_order"),
                      tests::variant_named(all, "longest_first")};
   tests::every_variant_is_right(ladder, {sizes(1, 17, 17, 1, 260, 0, 1)});
 }
@@ -331,6 +333,14 @@ TEST_CASE("backward: blocks of in_order wait for their turn") {
   const auto ladder = backward_ladder<__nv_bfloat16>();
   const auto problem = ladder.make_problem(sizes(1, 1, 1, 130, 400, 0, 0));
   CHECK(runs_that_differ(*problem, tests::variant_named(ladder.variants, "in_order"), 20) == 0);
+}
+
+TEST_CASE("backward: couriers of persistent_in_order wait for their turn") {
+  if (!bench::query_device().available) SKIP_TEST("needs a GPU");
+  const auto ladder = backward_ladder<__nv_bfloat16>();
+  const auto problem = ladder.make_problem(sizes(1, 1, 1, 130, 400, 0, 0));
+  const auto rung = tests::variant_named(ladder.variants, "persistent_in_order");
+  CHECK(runs_that_differ(*problem, rung, 20) == 0);
 }
 
 TEST_CASE("backward: clusters of paired_in_order wait for their turn") {
@@ -382,11 +392,14 @@ TEST_CASE("backward: errands make D and zeros for heads that come later") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   const std::int64_t of_wave = kit::divide_up(kit::multiprocessor_count(), 2);
   auto ladder = backward_ladder<__nv_bfloat16>();
-  ladder.variants = {tests::variant_named(ladder.variants, "errands")};
-  tests::every_variant_is_right(ladder, {sizes(1, of_wave + 4, of_wave + 4, 130, 130, 0, 0),
+  const auto all = ladder.variants;
+  ladder.variants = {tests::variant_named(all, "errands")};
+  tests::every_variant_is_right(ladder, {sizes(1, of_wave + 3, of_wave + 3, 130, 130, 0, 0),
                                          sizes(1, 2 * of_wave + 8, of_wave + 4, 3, 129, 0, 0),
-                                         sizes(1, of_wave + 3, of_wave + 3, 40, 150, 1, 0),
-                                         sizes(1, of_wave + 18, of_wave + 18, 9, 250, 0, 1)});
+                                         sizes(1, of_wave + 3, of_wave + 3, 4, 150, 1, 0),
+                                         sizes(1, of_wave + 18, of_wave + 18, 3, 150, 0, 1)});
+  ladder.variants = {tests::variant_named(all, "persistent_in_order")};  // in bands of 64
+  tests::every_variant_is_right(ladder, {sizes(1, of_wave + 66, of_wave + 66, 3, 150, 0, 1)});
 }
 
 TEST_CASE("backward: atomics and memory, as the lesson says") {

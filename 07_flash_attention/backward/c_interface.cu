@@ -14,9 +14,9 @@
 #include "07_flash_attention/backward/08_mma.cuh"
 #include "07_flash_attention/backward/beyond/01_square_tiles.cuh"
 #include "07_flash_attention/backward/beyond/04_paired.cuh"
-#include "07_flash_attention/backward/beyond/06_in_order.cuh"
 #include "07_flash_attention/backward/beyond/07_paired_in_order.cuh"
 #include "07_flash_attention/backward/beyond/13_errands.cuh"
+#include "07_flash_attention/backward/beyond/14_persistent_in_order.cuh"
 #include "07_flash_attention/backward/kit/row_stats.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/shape.hpp"
@@ -42,7 +42,9 @@ Rung<T> rung_of(const std::string& name) {
     }
   } else {
     if (name == "chosen") return {backward::errands<T, kD>, backward::errands_scratch};
-    if (name == "in_order") return {backward::in_order<T, kD>, backward::in_order_scratch};
+    if (name == "in_order") {
+      return {backward::persistent_in_order<T, kD>, backward::persistent_in_order_scratch};
+    }
   }
   throw std::runtime_error("no rung is called " + name);
 }
@@ -82,11 +84,11 @@ extern "C" std::int64_t attention_backward_scratch(const char* rung, std::int64_
 
 // dQ, dK and dV of attention in bf16, or fp16 if is_fp16 is not 0. rung: "chosen", which is
 // errands or, at d = 256, paired; "in_order", which leaves the same bits in each run and is
-// paired_in_order at d = 256; "mma" or "square_tiles". Device pointers, dense and aligned to 16
-// bytes: q, o, d_o, dq [batch, heads, n_q, d]; k, v, dk, dv [batch, kv_heads, n_k, d], where heads
-// is a multiple of kv_heads; lse [batch, heads, n_q], natural logarithms, as attention_forward
-// leaves them; d = 64, 128 or 256; n_q and n_k <= 2^22; causal = 0 or 1. Returns once the kernels
-// are in the stream: 0, or 1 after a line on stderr.
+// persistent_in_order or, at d = 256, paired_in_order; "mma" or "square_tiles". Device pointers,
+// dense and aligned to 16 bytes: q, o, d_o, dq [batch, heads, n_q, d]; k, v, dk, dv [batch,
+// kv_heads, n_k, d], where heads is a multiple of kv_heads; lse [batch, heads, n_q], natural
+// logarithms, as attention_forward leaves them; d = 64, 128 or 256; n_q and n_k <= 2^22; causal = 0
+// or 1. Returns once the kernels are in the stream: 0, or 1 after a line on stderr.
 extern "C" int attention_backward(const char* rung, const void* q, const void* k, const void* v,
                                   const void* o, const void* d_o, const void* lse, void* dq,
                                   void* dk, void* dv, void* scratch, std::int64_t batch,

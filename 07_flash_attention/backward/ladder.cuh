@@ -37,6 +37,7 @@
 #include "07_flash_attention/backward/beyond/11_lean_steps.cuh"
 #include "07_flash_attention/backward/beyond/12_persistent.cuh"
 #include "07_flash_attention/backward/beyond/13_errands.cuh"
+#include "07_flash_attention/backward/beyond/14_persistent_in_order.cuh"
 #include "07_flash_attention/backward/chosen.cuh"
 #include "07_flash_attention/backward/kit/heads_done.cuh"
 #include "07_flash_attention/backward/kit/row_stats.cuh"
@@ -166,6 +167,10 @@ bench::Ladder<Backward<T>> backward_ladder() {
     ladder.variants.push_back(rung<T>(
         "in_order", "blocks add to dQ in turn: the same bits in each run",
         [](auto d) { return in_order<T, d>; }, in_order_scratch, bench::needs_exactly_sm(90)));
+    ladder.variants.push_back(rung<T>(
+        "persistent_in_order", "a block per SM, whose couriers add in turn",
+        [](auto d) { return persistent_in_order<T, d>; }, persistent_in_order_scratch,
+        bench::needs_exactly_sm(90)));
     ladder.variants.push_back(rung<T>(
         "paired_in_order", "d = 256: clusters add to dQ in turn",
         [](auto d) { return paired_in_order<T, d>; }, paired_in_order_scratch,

@@ -36,7 +36,7 @@ namespace backward {
 // Steps from the first queries to the last, one head after the other.
 struct FromFirst : TileRange<ClusterTile> {
   __device__ __forceinline__ FromFirst(const Shape& shape, int cluster)
-      : TileRange(TileRange::of(shape, cluster, shape.causal)) {}
+      : TileRange(TileRange::of(shape, cluster, shape.causal ? 16 : 0)) {}
 
   struct Walk {
     const FromFirst& steps;

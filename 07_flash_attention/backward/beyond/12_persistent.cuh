@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kPersistentThreads, 1)
       // region draw
       std::uint32_t phase = 1;
       for (int number = blockIdx.x; number < count; phase ^= 1) {
-        const auto steps = Steps::of(shape, number, shape.causal);  // in bands if causal
+        const auto steps = Steps::of(shape, number, shape.causal ? 16 : 0);  // in bands if causal
         const int kv_head = static_cast<int>(steps.kv_head);
         // The first queries are released first, then the values, then the keys.
         auto to = steps.begin();

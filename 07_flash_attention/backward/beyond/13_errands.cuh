@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(kErrandsThreads, 1)
       // region draw
       std::uint32_t phase = 1;
       for (int number = blockIdx.x; number < count; phase ^= 1) {
-        const auto steps = Steps::of(shape, number, shape.causal);  // in bands if causal
+        const auto steps = Steps::of(shape, number, shape.causal ? 16 : 0);  // in bands if causal
         const int kv_head = static_cast<int>(steps.kv_head);
         // The first queries are released first, then the values, then the keys.
         auto to = steps.begin();
@@ -225,23 +225,6 @@ __global__ void __launch_bounds__(kErrandsThreads, 1)
 #endif
 }
 
-// Behind dQ two counters for each K/V head, one of tiles, and one of errands.
-inline std::int64_t errands_scratch(const Shape& shape) {
-  return row_stats_and_dq_scratch(shape) + 2 * shape.all_kv_heads() + 2;
-}
-
-// region ahead
-// How many K/V heads are prepared before the launch: those of the first wave of tiles; one more, or
-// one band of heads. And all, if a query sees few keys: there would be more errands than the
-// products leave time for.
-inline int heads_ahead(const Shape& shape, int tiles) {
-  const auto kv_heads = static_cast<int>(shape.all_kv_heads());
-  if (pairs(shape) < 128.0 * static_cast<double>(shape.rows())) return kv_heads;
-  const int of_wave = kit::divide_up(kit::multiprocessor_count(), tiles);
-  return std::min(kv_heads, of_wave + (shape.causal ? 16 : 1));
-}
-// endregion
-
 // Device pointers, aligned to 16 bytes. scratch: errands_scratch(shape) floats.
 template <class T, int kD>
 void errands(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream_t stream) {
@@ -250,15 +233,14 @@ void errands(const Shape& shape, const Tensors<T>& t, float* scratch, cudaStream
   } else {
     using Tile = GradientTile<T, kD>;
     const auto kv_heads = static_cast<int>(shape.all_kv_heads());
-    const int tiles = TileRange<Tile>::key_tiles(shape), ahead = heads_ahead(shape, tiles);
+    const int tiles = TileRange<Tile>::key_tiles(shape),
+              ahead = heads_ahead(shape, tiles, shape.causal ? 16 : 1);
     const Arguments<T> args = prepare_at_once<T, kD>(shape, t, scratch, stream, 2 * kv_heads + 2,
                                                      std::int64_t{ahead} * shape.group());
     int* counters = reinterpret_cast<int*>(scratch + row_stats_and_dq_scratch(shape));
     const HeadsDone heads{counters, tiles, shape.group()};
-    const int of_head = shape.group() * args.rows.pitch / (kErrandElements / kD);
     int* drawn = counters + 2 * kv_heads;  // tiles, and behind them errands
-    const Errands<T> errands{t.o,   t.lse,   counters + kv_heads,         drawn + 1,
-                             ahead, of_head, (kv_heads - ahead) * of_head};
+    const auto errands = Errands<T>::of(shape, t, counters + kv_heads, drawn + 1, ahead);
     constexpr int kShared = sizeof(ErrandsShared<Tile>);
     const auto kernel = errands_gradients_kernel<Tile>;
     kit::allow_shared(kernel, kShared);

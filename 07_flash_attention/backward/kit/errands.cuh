@@ -10,6 +10,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -18,6 +19,7 @@
 #include "07_flash_attention/backward/kit/turns.cuh"
 #include "07_flash_attention/backward/shape.hpp"
 #include "07_flash_attention/shape.hpp"
+#include "common/kit/launch.cuh"
 #include "common/kit/pipeline.cuh"
 #include "common/kit/ptx/tma.cuh"
 
@@ -35,6 +37,12 @@ struct Errands {
   int *prepared, *drawn;
   int ahead, of_head, count;
 
+  static Errands of(const Shape& shape, const Tensors<T>& t, int* prepared, int* drawn, int ahead) {
+    const int of_head = shape.group() * padded_rows(shape) / (kErrandElements / shape.d);
+    const int heads = static_cast<int>(shape.all_kv_heads()) - ahead;
+    return {t.o, t.lse, prepared, drawn, ahead, of_head, heads * of_head};
+  }
+
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   // By the thread that feeds: until all of a K/V head's are done, for TMA to read what they wrote.
   __device__ __forceinline__ void wait(int kv_head) const {
@@ -44,6 +52,22 @@ struct Errands {
   }
 #endif
 };
+
+// Behind dQ two counters for each K/V head, one of tiles, and one of errands.
+inline std::int64_t errands_scratch(const Shape& shape) {
+  return row_stats_and_dq_scratch(shape) + 2 * shape.all_kv_heads() + 2;
+}
+
+// region ahead
+// How many K/V heads are prepared before the launch: those of the first wave of tiles, and a band
+// more, of so many heads as are begun together. And all, if a query sees few keys: there would be
+// more errands than the products leave time for.
+inline int heads_ahead(const Shape& shape, int tiles, int band) {
+  const auto kv_heads = static_cast<int>(shape.all_kv_heads());
+  if (pairs(shape) < 128.0 * static_cast<double>(shape.rows())) return kv_heads;
+  return std::min(kv_heads, kit::divide_up(kit::multiprocessor_count(), tiles) + band);
+}
+// endregion
 
 // A warp's place in shared memory.
 struct ErrandPlace {

@@ -35,18 +35,17 @@ struct TileRange {
     group = shape.group();
   }
 
-  // Of any block. In bands heads are begun together: the first blocks take their first tiles of
-  // keys, the next ones their second tiles, and so on. Of 16 heads, 132 SMs have some eight tiles
-  // each at a time, which share the head's queries in L2.
-  template <int kBand = 16>
-  static __device__ __forceinline__ TileRange of(const Shape& shape, int block, bool in_bands) {
+  // Of any block. In a band so many heads are begun together (0: no bands): the first blocks take
+  // their first tiles of keys, the next ones their second tiles, and so on. Of 16 heads, 132 SMs
+  // have some eight tiles each at a time, which share the head's queries in L2.
+  static __device__ __forceinline__ TileRange of(const Shape& shape, int block, int band) {
     const int tiles = key_tiles(shape);
     std::int64_t kv_head;
     int key_tile;
-    if (in_bands) {
+    if (band > 0) {
       // region band
-      const int first = block / (kBand * tiles) * kBand;
-      const auto heads = static_cast<int>(min(std::int64_t{kBand}, shape.all_kv_heads() - first));
+      const int first = block / (band * tiles) * band;
+      const auto heads = static_cast<int>(min(std::int64_t{band}, shape.all_kv_heads() - first));
       const int at = block - first * tiles;
       kv_head = first + at % heads;
       key_tile = at / heads;

@@ -40,7 +40,9 @@ template <class Tile, int kBand>
 struct TileRangeFromLast : TileRange<Tile> {
   // Of any block: heads are begun kBand at a time.
   __device__ __forceinline__ TileRangeFromLast(const Shape& shape, int block)
-      : TileRange<Tile>(TileRange<Tile>::template of<kBand>(shape, block, true)) {}
+      : TileRange<Tile>(TileRange<Tile>::of(shape, block, kBand)) {}
+  __device__ __forceinline__ explicit TileRangeFromLast(const TileRange<Tile>& range)
+      : TileRange<Tile>(range) {}
   __device__ __forceinline__ std::int64_t head(int step) const {
     return this->kv_head * this->group + step % this->group;
   }
