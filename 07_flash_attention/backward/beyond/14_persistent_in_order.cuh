@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kPersistentInOrderThreads, 1)
       shared.tile = make_int2(-1, 0);
       ptx::mbarrier_arrive(&shared.k_full);
     } else if (threadIdx.x == 288 || threadIdx.x == 320) {
-      // The couriers of the two warpgroups.
+      // region couriers
       const int w = threadIdx.x / 32 - 9;
       std::uint32_t phase = 0;
       for (std::uint32_t tile = 0;; ++tile) {
@@ -140,6 +140,7 @@ __global__ void __launch_bounds__(kPersistentInOrderThreads, 1)
         }
         DqSemaphore{heads.count + steps.kv_head, 0}.pass();
       }
+      // endregion
     } else if (threadIdx.x >= 352) {
       run_errands<kD>(shared.errands, args, errands);
     }

@@ -137,11 +137,12 @@ __device__ __forceinline__ void run_errands(ErrandPlace& place, const Arguments<
   for (std::uint32_t phase = 0;; phase ^= 1) {
     const int number = __shfl_sync(0xffffffff, next, 0);
     if (number >= errands.count) break;
-    // Its first row in the padded heads, in that head, and in O.
+    // An errand's first row in the padded heads, in that head, and in O.
     const int at = (errands.ahead * errands.of_head + number) * kRows;
     const int head = at / args.rows.pitch, row = at % args.rows.pitch;
     const int valid = max(0, min(kRows, args.shape.n_q - row));
     const std::int64_t from = std::int64_t{head} * args.shape.n_q + row;
+    // All that takes long is asked for: rows, zeros, the number of the next errand.
     if (lane == 0) {
       ptx::mbarrier_arrive_expect_tx(&place.full, 2 * valid * kD * 2);
       if (valid > 0) {
@@ -155,12 +156,13 @@ __device__ __forceinline__ void run_errands(ErrandPlace& place, const Arguments<
       }
       ptx::bulk_commit_group();
       next = atomicAdd(errands.drawn, 1);
-      if (head_before >= 0) {
+      if (head_before >= 0) {  // the zeros of the errand before are written
         ptx::bulk_wait_group<1>();
         DqSemaphore{errands.prepared + head_before, 0}.pass();
       }
       head_before = errands.ahead + number / errands.of_head;
     }
+    // Rows that see no key, or are none of the head: weights of 0.
 #pragma unroll
     for (int i = lane; i < kRows; i += 32) {
       const float lse = i < valid ? errands.lse[from + i] : -INFINITY;
