@@ -394,12 +394,12 @@ TEST_CASE("backward: errands make D and zeros for heads that come later") {
   auto ladder = backward_ladder<__nv_bfloat16>();
   const auto all = ladder.variants;
   ladder.variants = {tests::variant_named(all, "errands")};
-  tests::every_variant_is_right(ladder, {sizes(1, of_wave + 3, of_wave + 3, 130, 130, 0, 0),
-                                         sizes(1, 2 * of_wave + 8, of_wave + 4, 3, 129, 0, 0),
-                                         sizes(1, of_wave + 3, of_wave + 3, 4, 150, 1, 0),
-                                         sizes(1, of_wave + 18, of_wave + 18, 3, 150, 0, 1)});
+  tests::every_variant_is_right(ladder, {sizes(1, of_wave + 2, of_wave + 2, 66, 129, 0, 0),
+                                         sizes(1, 2 * of_wave + 4, of_wave + 2, 3, 129, 0, 0),
+                                         sizes(1, of_wave + 2, of_wave + 2, 4, 129, 1, 0),
+                                         sizes(1, of_wave + 17, of_wave + 17, 3, 140, 0, 1)});
   ladder.variants = {tests::variant_named(all, "persistent_in_order")};  // in bands of 64
-  tests::every_variant_is_right(ladder, {sizes(1, of_wave + 66, of_wave + 66, 3, 150, 0, 1)});
+  tests::every_variant_is_right(ladder, {sizes(1, of_wave + 65, of_wave + 65, 3, 140, 0, 1)});
 }
 
 TEST_CASE("backward: atomics and memory, as the lesson says") {
