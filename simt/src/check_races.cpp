@@ -162,13 +162,15 @@ bool GlobalRaces::access_of_work(uint64_t offset, uint64_t size, uint32_t stamp,
     const uint64_t end = std::min(offset + size, granule * 4 + 4);
     const uint64_t begin = std::max(offset, granule * 4);
     self.bytes = ((1u << (end - begin)) - 1) << (begin - granule * 4);
-    const auto races_with = [&](const uint64_t& word, const uint32_t& pc_there, bool wrote) {
-      const Cell cell = load(word);
-      if (found || (cell.bytes & self.bytes) == 0 || cell.stamp == stamp) return;
-      if (others.comes_before(cell.stamp)) return;
+    const auto is_unordered = [&](const Cell& cell) {
+      if (cell.stamp == stamp || others.comes_before(cell.stamp)) return false;
       Earlier then = earlier(cell);
       then.offset = 4 * granule;
-      if (!others.unordered(then, nullptr)) return;
+      return others.unordered(then, nullptr);
+    };
+    const auto races_with = [&](const uint64_t& word, const uint32_t& pc_there, bool wrote) {
+      const Cell cell = load(word);
+      if (found || (cell.bytes & self.bytes) == 0 || !is_unordered(cell)) return;
       *rival = describe(cell, wrote, __atomic_load_n(&pc_there, __ATOMIC_RELAXED), stamp);
       *where = begin;
       found = true;
@@ -177,18 +179,30 @@ bool GlobalRaces::access_of_work(uint64_t offset, uint64_t size, uint32_t stamp,
     if (writes) races_with(memory.read, memory.read_pc, false);
     if (writes) races_with(memory.other_read, memory.other_read_pc, false);
     if (!stays) continue;
-    // A read beside that of somebody else: both count.
-    const bool second = !writes && load(memory.read).stamp != stamp;
     uint64_t bits;
     std::memcpy(&bits, &self, sizeof bits);
-    __atomic_store_n(writes   ? &memory.write_pc
-                     : second ? &memory.other_read_pc
-                              : &memory.read_pc,
-                     pc, __ATOMIC_RELAXED);
-    __atomic_store_n(writes   ? &memory.write
-                     : second ? &memory.other_read
-                              : &memory.read,
-                     bits, __ATOMIC_SEQ_CST);
+    const auto leave = [&](uint64_t& word, uint32_t& pc_there) {
+      __atomic_store_n(&pc_there, pc, __ATOMIC_RELAXED);
+      __atomic_store_n(&word, bits, __ATOMIC_SEQ_CST);
+    };
+    if (writes) {
+      leave(memory.write, memory.write_pc);
+      continue;
+    }
+    // A read beside that of somebody else, who may come at the same instant: both count.
+    uint64_t there = __atomic_load_n(&memory.read, __ATOMIC_SEQ_CST);
+    bool beside = false;
+    do {
+      Cell cell;
+      std::memcpy(&cell, &there, sizeof cell);
+      beside = is_unordered(cell);
+    } while (!beside && !__atomic_compare_exchange_n(&memory.read, &there, bits, false,
+                                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+    if (beside) {
+      leave(memory.other_read, memory.other_read_pc);
+    } else {
+      __atomic_store_n(&memory.read_pc, pc, __ATOMIC_RELAXED);
+    }
   }
   return found;
 }

@@ -243,10 +243,12 @@ void Watcher::work_touches(uint64_t address, uint64_t bytes, bool writes, const 
                            Location at) {
   if (!checking || present == nullptr || bytes == 0) return;
   const std::shared_ptr<const Place> place = present;
-  // What the host waits for, nobody can meet later; nor can another stream, if there is none.
-  if (!memory.host_shares(address) && !Device::get().several_streams()) return;
+  // What the host waits for, only another stream's work can meet later: it was asked for before,
+  // and has not run yet.
+  const bool several = Device::get().several_streams();
+  if (!memory.host_shares(address) && !several) return;
   OthersOfPlace others(*place);
-  const bool stays = !place->waits;
+  const bool stays = several || !place->waits;
   if (stays && present_stamp == 0)
     present_stamp = new_stamp({LaunchId::make(0, *place), place, what, at});
   const uint32_t stamp = stays ? present_stamp : GlobalRaces::kStamps;

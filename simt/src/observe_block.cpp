@@ -422,9 +422,16 @@ void BlockWatch::swaps(uint32_t guess) {
   if (guess != 0 && guesses_.insert(guess).second) launch_->guesses(guess);
 }
 
+namespace {
+// Two places in the code; a copy or a fill has none, and is told from others by its stamp.
+uint64_t pair_of(uint32_t pc, const Rival& rival) {
+  if (rival.pc == 0) return uint64_t{1} << 63 | uint64_t{pc} << 32 | rival.stamp;
+  return uint64_t{std::min(pc, rival.pc)} << 32 | std::max(pc, rival.pc);
+}
+}  // namespace
+
 void BlockWatch::found_race(const Access& access, const Rival& rival, bool shared) {
-  const uint64_t pair =
-      uint64_t{std::min(access.pc, rival.pc)} << 32 | std::max(access.pc, rival.pc);
+  const uint64_t pair = pair_of(access.pc, rival);
   if (reported_races_.count(pair) != 0) return;
   if (rival.wrote && access.use == Use::kWrite && !rival.atomic) {
     unsettled_ = true;
@@ -445,9 +452,7 @@ void BlockWatch::settle() {
     // Did the suspected write change anything?
     const Access& access = suspect.access;
     if (std::memcmp(suspect.before, pointer(access.address), access.size) == 0) continue;
-    const uint32_t pc = suspect.rival.pc;
-    const uint64_t pair = uint64_t{std::min(access.pc, pc)} << 32 | std::max(access.pc, pc);
-    if (reported_races_.insert(pair).second)
+    if (reported_races_.insert(pair_of(access.pc, suspect.rival)).second)
       report_race(access, suspect.thread, suspect.rival, suspect.shared);
   }
   suspects_.clear();

@@ -30,6 +30,11 @@ __global__ void answer(volatile int* question, volatile int* flag, int* data) {
   *flag = 1;
 }
 
+__global__ void hold(const volatile int* go) {
+  while (*go == 0) {
+  }
+}
+
 constexpr size_t kBytes = 32 * sizeof(int);
 constexpr cudaMemcpyKind kIn = cudaMemcpyHostToDevice, kOut = cudaMemcpyDeviceToHost;
 
@@ -200,6 +205,62 @@ TEST_CASE("what host, streams and copies do at the same time") {
     CHECK(found[0].check == "unordered");
     CHECK(names(found[0], c.one));
     CHECK(names(found[0], c.other));
+  }
+}
+
+TEST_CASE("a copy that the host waits for, beside a kernel that runs before or after it") {
+  World w;
+  volatile int* go = w.managed;
+  *go = 0;
+  const auto copy = [&] {
+    int host[32];
+    cudaMemcpy(host, w.device, kBytes, kOut);  // here: waited copy
+    w.seen = host[0];
+  };
+  const auto check_named = [](const char* one, const char* other) {
+    const auto found = reports();
+    REQUIRE(found.size() == 1);
+    INFO(found[0].message);
+    CHECK(found[0].check == "unordered");
+    CHECK(names(found[0], one));
+    CHECK(names(found[0], other));
+  };
+  SECTION("after it") {
+    hold<<<1, 1, 0, w.free_running>>>(go);
+    fill<<<1, 32, 0, w.free_running>>>(w.device);
+    copy();
+    *go = 1;
+    check_named("waited copy", "kernel writes");
+  }
+  SECTION("before it") {
+    fill<<<1, 32, 0, w.free_running>>>(w.device);
+    fill<<<1, 32, 0, w.free_running>>>(w.managed);
+    while (unseen_look(w.managed) != 1) {
+    }
+    copy();
+    check_named("waited copy", "kernel writes");
+  }
+  SECTION("the kernel only reads") {
+    hold<<<1, 1, 0, w.free_running>>>(go);
+    twice<<<1, 32, 0, w.free_running>>>(w.device, w.other);
+    copy();
+    *go = 1;
+    check_silent();
+  }
+  SECTION("the kernel is asked for after it") {
+    hold<<<1, 1, 0, w.free_running>>>(go);
+    copy();
+    fill<<<1, 32, 0, w.free_running>>>(w.device);
+    fill<<<1, 32, 0, w.t>>>(w.other);
+    *go = 1;
+    check_silent();
+  }
+  SECTION("it takes no other copy's place") {
+    cudaMemcpyAsync(w.pinned, w.device, kBytes, kOut, w.free_running);  // here: copy not waited for
+    copy();
+    copy();
+    fill<<<1, 32, 0, w.s>>>(w.device);
+    check_named("copy not waited for", "kernel writes");
   }
 }
 
