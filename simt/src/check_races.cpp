@@ -207,14 +207,15 @@ bool GlobalRaces::access_of_work(uint64_t offset, uint64_t size, uint32_t stamp,
   return found;
 }
 
-uint32_t GlobalRaces::own_read(uint64_t offset, uint32_t stamp, const Accessor& now) {
+uint32_t GlobalRaces::own_read(uint64_t offset, uint32_t stamp, const Accessor& now,
+                               uint32_t clock) {
   const Granule& memory = granules_[offset / 4];
   const auto is_own = [&](const uint64_t& word) {
     const uint64_t bits = __atomic_load_n(&word, __ATOMIC_SEQ_CST);
     Cell cell;
     std::memcpy(&cell, &bits, sizeof cell);
     return cell.stamp == stamp && cell.block == now.order->number() && cell.thread == now.thread &&
-           cell.clock == std::min(now.order->clock(now.thread), kClockLimit) && !cell.atomic();
+           cell.clock == std::min(clock, kClockLimit) && !cell.atomic();
   };
   if (is_own(memory.read)) return __atomic_load_n(&memory.read_pc, __ATOMIC_RELAXED);
   if (is_own(memory.other_read)) return __atomic_load_n(&memory.other_read_pc, __ATOMIC_RELAXED);

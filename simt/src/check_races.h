@@ -96,13 +96,12 @@ class SharedRaces {
     forget(offset, size);
     return found;
   }
-  // The code address of the thread's own plain read of the word just before, if it is remembered;
-  // 0: none.
-  uint32_t own_read(uint64_t offset, const Accessor& now) {
+  // The code address of the thread's own plain read of the word at this clock of it, if it is
+  // remembered; 0: none.
+  uint32_t own_read(uint64_t offset, const Accessor& now, uint32_t clock) {
     const Granule& memory = granules_[offset / 4];
     for (const Cell& read : {memory.read, memory.other_read})
-      if (read.clock == now.order->clock(now.thread) + clock_offset_ && read.thread == now.thread &&
-          !read.atomic)
+      if (read.clock == clock + clock_offset_ && read.thread == now.thread && !read.atomic)
         return static_cast<uint32_t>(read.pc);
     return 0;
   }
@@ -202,7 +201,7 @@ class GlobalRaces {
   bool access_of_work(uint64_t offset, uint64_t size, uint32_t stamp, uint64_t asked, uint32_t pc,
                       bool writes, bool stays, OtherWork& others, Rival* rival, uint64_t* where);
   // As above.
-  uint32_t own_read(uint64_t offset, uint32_t stamp, const Accessor& now);
+  uint32_t own_read(uint64_t offset, uint32_t stamp, const Accessor& now, uint32_t clock);
   // The stamp of the last write of these bytes by other work than the host; 0: none.
   uint32_t last_writer(uint64_t offset);
   // Does a read of it race with an earlier write? It is not entered. `where`: the offset.

@@ -312,7 +312,10 @@ class BlockWatch {
   bool unsettled_ = false;                       // one of the two is waiting
   std::unordered_set<uint64_t> reported_races_;  // pairs of code addresses
   std::unordered_set<uint32_t> guesses_;         // code addresses, see LaunchWatch::guesses()
-  std::unique_ptr<AsyncChecks> async_;           // once the block does something in the background
+  // Each thread's clock at its last access. A read then and a swap now: nothing but fences lies
+  // between, and what they order the read before is the swap alone.
+  uint32_t last_access_[kBlockThreads];
+  std::unique_ptr<AsyncChecks> async_;  // once the block does something in the background
 
   // Do the threads of the block wait at one and the same barrier?
   Location barrier_at_{nullptr, 0};

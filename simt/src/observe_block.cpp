@@ -110,6 +110,7 @@ void BlockWatch::begin(Block& block, LaunchWatch& launch) {
   forget_if_changed();
   suspects_.clear();
   guesses_.clear();
+  std::fill_n(last_access_, block.thread_count, 0);
   unsettled_ = false;
   observe_at_ = 0;
   barrier_at_ = {nullptr, 0};
@@ -330,7 +331,8 @@ void BlockWatch::access_shared(const Access& access, uint64_t offset) {
   const unsigned thread = state.thread;
   const Accessor now{&order_, thread, access.pc, writes(access.use), is_atomic(access.use)};
   Rival rival;
-  if (access.compares) swaps(shared_races_.own_read(offset, now));
+  if (access.compares) swaps(shared_races_.own_read(offset, now, last_access_[thread]));
+  last_access_[thread] = order_.clock(thread);
   if (shared_races_.access(offset, access.size, now, &rival)) found_race(access, rival, true);
   if (!is_atomic(access.use) && !is_volatile(access.use)) return;
   const uint64_t key = launch_->key(board_key(order_.number(), offset));
@@ -403,7 +405,7 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
     const Accessor now{&order_, thread,         access.pc,    writes(access.use),
                        excused, access.address, access.scope, alone ? nullptr : launch_};
     Rival rival;
-    if (access.compares) swaps(memory.races->own_read(offset, stamp_, now));
+    if (access.compares) swaps(memory.races->own_read(offset, stamp_, now, last_access_[thread]));
     if (memory.races->access(offset, access.size, stamp_, now, &rival)) {
       found_race(access, rival, false);
     }
@@ -414,6 +416,7 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
       unsettled_ = true;
     }
   }
+  last_access_[thread] = order_.clock(thread);
 }
 
 // ---- races ------------------------------------------------------------------------------------

@@ -94,6 +94,31 @@ __global__ void fragment_not_waited_for(const half* in, float* out) {
   wmma::store_matrix_sync(tile, c, 16, wmma::mem_row_major);  // here: fragment stored
   for (unsigned i = threadIdx.x; i < 256; i += 32) out[i] = tile[255 - i];
 }
+// What it has read is no guess that the swap checks: it has used the data by then.
+__device__ void take(const int* data, int* full, int* out) {
+  if (*full != 1) return;  // here: used before the swap
+  __threadfence();
+  *out = *data;
+  atomicCAS(full, 1, 0);
+}
+__device__ void give(int* data, int* full) {
+  *data = 42;
+  __threadfence();
+  atomicExch(full, 1);
+}
+__global__ void hand_over(int* data, int* full, int* out) {
+  if (blockIdx.x == 0)
+    give(data, full);
+  else
+    take(data, full, out);
+}
+__global__ void hand_over_in_the_block(int* out) {
+  __shared__ int data, full;
+  if (threadIdx.x == 0) full = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) give(&data, &full);
+  if (threadIdx.x == 32) take(&data, &full, out);
+}
 __constant__ int table[32];
 __global__ void write_to(int* at) {
   at[threadIdx.x] = 1;  // here: constant written
@@ -589,6 +614,14 @@ const std::map<std::string, Bad>& bad_kernels() {
         [] {
           fragment_not_waited_for<<<1, 32>>>(device_array<half>(256), device_array<float>(256));
         }}},
+      {"a look that is used before the swap",
+       {"race", "used before the swap",
+        [] {
+          hand_over<<<2, 1>>>(device_array<int>(1), device_array<int>(1), device_array<int>(1));
+        }}},
+      {"a look in shared memory that is used before the swap",
+       {"race", "used before the swap",
+        [] { hand_over_in_the_block<<<1, 64>>>(device_array<int>(1)); }}},
       {"constant memory written",
        {"read-only", "constant written",
         [] {

@@ -332,6 +332,28 @@ __device__ void add_by_ptx(unsigned* at) {
                  : "memory");
   } while (seen != assumed);
 }
+// A push: the fence between guess and swap hands over the element.
+struct Element {
+  int value, next;
+};
+__device__ void push(Element* elements, int mine, int* head) {
+  elements[mine].value = mine;
+  int old = *head, assumed;
+  do {
+    assumed = old;
+    elements[mine].next = assumed;
+    __threadfence();
+    old = atomicCAS(head, assumed, mine);
+  } while (old != assumed);
+}
+__global__ void pushes(Element* elements, int* head) {
+  __shared__ Element own[64];
+  __shared__ int own_head;
+  if (threadIdx.x == 0) own_head = -1;
+  __syncthreads();
+  push(own, static_cast<int>(threadIdx.x), &own_head);
+  push(elements, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), head);
+}
 __global__ void swaps(double* sum, int* most, unsigned* count) {
   __shared__ double block_sum;
   if (threadIdx.x == 0) block_sum = 0;
@@ -603,6 +625,16 @@ TEST_CASE("blocks that wait for blocks") {
     CHECK(to_host(sum, 1)[0] == 2048);
     CHECK(to_host(out, 1)[0] == 63);
     CHECK(to_host(count, 1)[0] == 2048);
+  }
+  SECTION("a guess, a fence and a compare-and-swap") {
+    int* head = device_array(std::vector<int>{-1});
+    Element* elements = device_array<Element>(2048);
+    pushes<<<32, 64>>>(elements, head);
+    int pushed = 0;
+    const int first = to_host(head, 1)[0];
+    const std::vector<Element> all = to_host(elements, 2048);
+    for (int at = first; at != -1 && pushed <= 2048; at = all[at].next) ++pushed;
+    CHECK(pushed == 2048);
   }
   SECTION("a lock") {
     for (int i = 0; i < 20; ++i) under_a_lock<<<50, 32>>>(out);
