@@ -200,6 +200,9 @@ class GlobalRaces {
   // many operations). Left behind only if `stays`. `where`: the offset.
   bool access_of_work(uint64_t offset, uint64_t size, uint32_t stamp, uint64_t asked, uint32_t pc,
                       bool writes, bool stays, OtherWork& others, Rival* rival, uint64_t* where);
+  void forget(uint64_t offset, uint64_t size) {
+    for (uint64_t i = offset / 4; i < (offset + size) / 4; ++i) granules_[i] = {};
+  }
   // As above.
   uint32_t own_read(uint64_t offset, uint32_t stamp, const Accessor& now, uint32_t clock);
   // The stamp of the last write of these bytes by other work than the host; 0: none.

@@ -259,9 +259,11 @@ unsigned threads_of_cluster(const Block& block) {
   return block.thread_count * (block.cluster ? unsigned(block.cluster->members.size()) : 1u);
 }
 
-uint64_t cluster_key(const Block& block) {
+// Of a phase, for a thread that has waited may come again before another one has looked at what
+// those before it published. Nobody is two phases ahead.
+uint64_t cluster_key(const Block& block, uint32_t phase) {
   const Block& lead = block.cluster ? *block.cluster->members[0] : block;
-  return ~(lead.number << 20 | 0xfffff);
+  return ~(lead.number << 20 | (0xfffe0 + phase % 2));
 }
 
 void complete_cluster_phase(Block& block) {
@@ -302,7 +304,7 @@ void cluster_arrive(bool release, Location at) {
   if (release && observer) observer->mbarrier_fence();
   // Without release, fence.mbarrier_init still hands over what the thread has initialised.
   bool& fenced = async_of(b).fenced_mbarriers[state.thread];
-  if (release || fenced) publish(cluster_key(b));
+  if (release || fenced) publish(cluster_key(b, barrier.phase));
   fenced = false;
   come = barrier.phase + 1;
   if (++barrier.arrived == threads_of_cluster(b)) complete_cluster_phase(b);
@@ -312,7 +314,7 @@ void cluster_wait(Location at) {
   Block& b = *state.block;
   if (cluster_barrier(b).phase < async_of(b).cluster_phase[state.thread])
     state.worker->wait_for_event(State::kCluster, at);
-  receive(cluster_key(*state.block));
+  receive(cluster_key(*state.block, async_of(*state.block).cluster_phase[state.thread] - 1));
 }
 
 unsigned cluster_rank() { return state.block->cluster_rank; }

@@ -231,7 +231,13 @@ class BlockWatch {
                       uint64_t widest);
   void take_turns(uint32_t pc);
 
+  // Alignment and bounds in the shared memory of a block of this launch.
+  void check_place_in_shared(const Access& access, uint64_t offset);
   void access_shared(const Access& access, uint64_t offset);
+  void access_remote(const Access& access, BlockWatch& owner);
+  void meet_in_cluster(const Access& access, BlockWatch& owner, uint64_t offset);
+  void begin_in_cluster(unsigned blocks);
+  void hand_over(const Access& access, uint64_t key);
   void read_of_unwritten_shared(const Access& access, uint64_t offset);
   void access_global(const Access& access, WatchedMemory& memory);
   // Device code frees memory, too, so what a block met may belong to another by now.
@@ -279,6 +285,9 @@ class BlockWatch {
   // ---- checks
   BlockOrder order_;
   SharedRaces shared_races_;
+  std::unique_ptr<GlobalRaces> cluster_races_;  // once the block is of a cluster
+  uint32_t cluster_stamp_ = 0;                  // in that; 0: it is not
+  uint32_t cluster_blocks_ = 0;                 // that have used it since it was empty
   // Per byte of shared memory the number of the block that wrote it last, modulo 255.
   ShadowArray<uint8_t> shared_written_;
   uint8_t run_ = 0;

@@ -212,6 +212,7 @@ void BlockWatch::check_overlap(const InFlight& flight, uint32_t pc) {
 
 // Somebody may still use what a copy is going to overwrite: a stage that was refilled too early.
 void BlockWatch::check_overwritten(const InFlight& flight, uint32_t pc, bool own) {
+  if (cluster_stamp_ != 0) cluster_races_->forget(flight.offset, flight.bytes);
   if (!own) {
     shared_races_.forget(flight.offset, flight.bytes);
     return;

@@ -74,6 +74,12 @@ TraceKind trace_kind(Use use, bool shared) {
 // Publications at an address of shared memory belong to one block.
 uint64_t board_key(uint64_t block, uint64_t offset) { return ~(block << 20 | offset); }
 
+// Two places in the code; a copy or a fill has none, and is told from others by its stamp.
+uint64_t pair_of(uint32_t pc, const Rival& rival) {
+  if (rival.pc == 0) return uint64_t{1} << 63 | uint64_t{pc} << 32 | rival.stamp;
+  return uint64_t{std::min(pc, rival.pc)} << 32 | std::max(pc, rival.pc);
+}
+
 }  // namespace
 
 uint64_t BlockWatch::shared_bytes() { return kSharedBytes; }
@@ -105,6 +111,7 @@ void BlockWatch::begin(Block& block, LaunchWatch& launch) {
     run_ = 1;
   }
   std::memset(run_bytes_, run_, sizeof run_bytes_);
+  begin_in_cluster(block.launch->cluster_blocks);
   grid_phase_ = 0;
   stamp_ = launch.stamp(0);
   forget_if_changed();
@@ -127,6 +134,19 @@ void BlockWatch::begin(Block& block, LaunchWatch& launch) {
   }
 }
 
+// The table of what blocks of a cluster do in this one's shared memory: a stamp for each block that
+// runs, so that what is of the blocks before needs no clearing.
+void BlockWatch::begin_in_cluster(unsigned blocks) {
+  cluster_stamp_ = 0;
+  if (blocks < 2 || !watcher->checking) return;
+  if (!cluster_races_) cluster_races_ = std::make_unique<GlobalRaces>(kSharedBytes);
+  if (++cluster_blocks_ == GlobalRaces::kStamps) {
+    cluster_races_->clear();
+    cluster_blocks_ = 1;
+  }
+  cluster_stamp_ = cluster_blocks_;
+}
+
 void BlockWatch::end() {
   if (async_ && !async_->remotes.empty()) check_remotes();
   if (launch_->start != nullptr) launch_->learns(order_);
@@ -147,12 +167,10 @@ void BlockWatch::access(const Access& access) {
     return;
   }
   if (access.address - thread_data_ < thread_data_bytes_) return;
-  // Shared memory of another block of the cluster: races are looked for in each block's own only.
   if (in_shared_window(pointer(access.address))) {
-    if (writes(access.use)) watcher->copy_wrote(pointer(access.address), access.size);
     Block* owner = owner_of_shared(pointer(access.address));
-    if (owner != nullptr && watch_of(owner) != nullptr)
-      watch_of(owner)->remote_access(*this, access.pc);
+    if (watcher->checking && owner != nullptr && watch_of(owner) != nullptr)
+      access_remote(access, *watch_of(owner));
     return;
   }
   WatchedMemory* memory = find_memory(access);
@@ -298,8 +316,7 @@ bool BlockWatch::shared_in_bounds(uint64_t offset, unsigned size) const {
   return offset - kStaticSharedBytes + size <= block_->launch->dynamic_shared;
 }
 
-void BlockWatch::access_shared(const Access& access, uint64_t offset) {
-  if (unsettled_ && !access.continues) settle();
+void BlockWatch::check_place_in_shared(const Access& access, uint64_t offset) {
   if (access.aligned && access.address % access.size != 0) {
     watcher->report("misaligned", "misaligned " + bytes_text(access) + " of shared memory",
                     access.pc,
@@ -320,6 +337,11 @@ void BlockWatch::access_shared(const Access& access, uint64_t offset) {
     }
     fail_kernel(cudaErrorIllegalAddress);
   }
+}
+
+void BlockWatch::access_shared(const Access& access, uint64_t offset) {
+  if (unsettled_ && !access.continues) settle();
+  check_place_in_shared(access, offset);
   if (async_ && async_->flying != 0) check_in_flight(access, offset);
   uint8_t* written = shared_written_.data() + offset;
   if (reads(access.use)) {
@@ -334,13 +356,55 @@ void BlockWatch::access_shared(const Access& access, uint64_t offset) {
   if (access.compares) swaps(shared_races_.own_read(offset, now, last_access_[thread]));
   last_access_[thread] = order_.clock(thread);
   if (shared_races_.access(offset, access.size, now, &rival)) found_race(access, rival, true);
-  if (!is_atomic(access.use) && !is_volatile(access.use)) return;
-  const uint64_t key = launch_->key(board_key(order_.number(), offset));
+  if (cluster_stamp_ != 0) {
+    meet_in_cluster(access, *this, offset);
+  } else if (is_atomic(access.use) || is_volatile(access.use)) {
+    hand_over(access, launch_->key(board_key(order_.number(), offset)));
+  }
+}
+
+// An atomic or volatile access: finds what is published under the key, and publishes.
+void BlockWatch::hand_over(const Access& access, uint64_t key) {
   order_.observe(key, launch_->board, access.scope);
-  if (writes(access.use)) order_.publish(thread, key, launch_->board, access.scope);
+  if (writes(access.use)) order_.publish(state.thread, key, launch_->board, access.scope);
   observe_at_ = key;
   observe_scope_ = access.scope;
   unsettled_ = true;
+}
+
+// ---- shared memory of the blocks of a cluster
+
+// By a thread of this block, to the shared memory of another one.
+void BlockWatch::access_remote(const Access& access, BlockWatch& owner) {
+  const uint64_t offset = access.address - owner.shared_base_;
+  if (unsettled_ && !access.continues) settle();
+  check_place_in_shared(access, offset);
+  if (owner.async_ && owner.async_->flying != 0) owner.check_in_flight(access, offset);
+  const uint8_t* written = owner.shared_written_.data() + offset;
+  if (reads(access.use) && !equal(written, owner.run_bytes_, access.size))
+    owner.read_of_unwritten_shared(access, offset);
+  if (writes(access.use)) owner.copy_wrote(offset, access.size);
+  owner.remote_access(*this, access.pc);
+  meet_in_cluster(access, owner, offset);
+  last_access_[state.thread] = order_.clock(state.thread);
+}
+
+// Each block of a cluster has a second table of its shared memory, for accesses of all of them. It
+// is asked about those of two blocks, and about those of one in the memory of another.
+void BlockWatch::meet_in_cluster(const Access& access, BlockWatch& owner, uint64_t offset) {
+  const bool strong = is_atomic(access.use) || is_volatile(access.use);
+  const uint64_t key = launch_->key(board_key(owner.order_.number(), offset));
+  if (strong) order_.observe(key, launch_->board, access.scope);
+  const Accessor now{&order_, state.thread, access.pc,   writes(access.use),
+                     strong,  key,          access.scope};
+  Rival rival;
+  GlobalRaces& races = *owner.cluster_races_;
+  if (access.compares)
+    swaps(races.own_read(offset, owner.cluster_stamp_, now, last_access_[state.thread]));
+  if (races.access(offset, access.size, owner.cluster_stamp_, now, &rival) &&
+      (&owner != this || rival.block != order_.number()))
+    found_race(access, rival, true);
+  if (strong) hand_over(access, key);
 }
 
 void BlockWatch::copy_wrote(uint64_t offset, size_t bytes) {
@@ -424,14 +488,6 @@ void BlockWatch::access_global(const Access& access, WatchedMemory& memory) {
 void BlockWatch::swaps(uint32_t guess) {
   if (guess != 0 && guesses_.insert(guess).second) launch_->guesses(guess);
 }
-
-namespace {
-// Two places in the code; a copy or a fill has none, and is told from others by its stamp.
-uint64_t pair_of(uint32_t pc, const Rival& rival) {
-  if (rival.pc == 0) return uint64_t{1} << 63 | uint64_t{pc} << 32 | rival.stamp;
-  return uint64_t{std::min(pc, rival.pc)} << 32 | std::max(pc, rival.pc);
-}
-}  // namespace
 
 void BlockWatch::found_race(const Access& access, const Rival& rival, bool shared) {
   const uint64_t pair = pair_of(access.pc, rival);
@@ -546,11 +602,16 @@ void BlockWatch::report_race(const Access& access, unsigned thread, const Rival&
                     thread_name(rival.thread) + does(rival.wrote, rival.atomic, rival.scope) +
                     describe_inlined_calls(rival.pc);
   if (shared) {
-    const uint64_t offset = access.address - shared_base_;
+    const Block* owner = owner_of_shared(pointer(access.address));
+    const BlockWatch& owners = owner == nullptr ? *this : *watch_of(owner);
+    const uint64_t offset = access.address - owners.shared_base_;
     const SharedName name = shared_variable_at(offset);
     if (!name.name.empty()) {
       report.message += "\n  byte " + std::to_string(offset - name.offset) + " of " + name.name;
+      if (cluster_stamp_ != 0) report.message += " of " + block_name(owners.order_.number());
     }
+    if (rival.block != block_->number)
+      report.message += "\n  no barrier of the cluster, and no mbarrier, stands between";
   } else {
     report.message += "\n  " + describe_address(pointer(access.address));
   }
