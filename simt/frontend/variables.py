@@ -1,5 +1,6 @@
 """Variables with a memory space: __shared__, __device__, __constant__, __managed__."""
 
+from .initializers import is_value
 from .source import Refused
 from .stores import is_declaration, without_head
 
@@ -23,6 +24,8 @@ def rewrite_variables(source, watched=False):
             source.replace(i, i + 1, "")
             if i > done and _is_variable(source, i):
                 done = _register(source, i, watched)
+        elif token.text == "static" and watched and i > done and _is_static_of_kernel(source, i):
+            done = _register_static(source, i)
     if at_file_scope:
         _name_in_functions(source, at_file_scope)
 
@@ -98,6 +101,9 @@ def _without_initializer(source, part):
         if j < skip_to or token.kind != "mark":
             continue
         if token.text == "=":
+            return part[:k]
+        if token.text == "(" and k >= 1 and token.partner == part[-1] and \
+                source.tokens[part[k - 1]].kind == "name" and is_value(source, j):
             return part[:k]
         if token.text == "{" and k + 1 < len(part) and token.partner == part[-1] and \
                 source.tokens[part[k - 1]].text not in ("struct", "union", "class") and k >= 2:
@@ -291,8 +297,13 @@ def _is_variable(source, i):
     if scope is not None and scope.kind != "namespace":
         return False
     header = {t.text for t in tokens[source.statement_start(i):i]}
-    if header & {"extern", "template"}:
-        return False
+    return not header & {"extern", "template"} and _makes_variable(source, i)
+
+
+def _makes_variable(source, i):
+    """Does the declaration that goes on behind token i make a variable, not a function or a type?
+    A static member of a class is left out: it may be private."""
+    tokens = source.tokens
     j = i + 1
     while j < len(tokens):
         token = tokens[j]
@@ -306,12 +317,43 @@ def _is_variable(source, i):
             j = token.partner
         elif token.kind == "mark" and token.text in "=;[{":
             return True
-        elif token.kind == "mark" and token.text in "()":
+        elif token.text == "::" and tokens[j + 2].text in ("=", ";", "[", "{", "("):
+            return False
+        elif token.kind == "mark" and token.text == "(":
+            behind = tokens[token.partner + 1].text if token.partner is not None else ""
+            return behind in (";", ",") and is_value(source, j)
+        elif token.kind == "mark" and token.text == ")":
             return False
         elif token.text in ("operator", "extern", "template"):
             return False
         j += 1
     return False
+
+
+def _is_static_of_kernel(source, i):
+    """Is it a variable of device code, static in its function, that may change?"""
+    tokens = source.tokens
+    scope = tokens[i].scope
+    if scope is None or scope.kind != "function" or not scope.device:
+        return False
+    first = source.statement_start(i)
+    words = {t.text for t in tokens[first:source.statement_end(i)] if t.kind == "name"}
+    return tokens[first - 1].text in (";", "{", "}") and _makes_variable(source, i) and not \
+        words & {"const", "constexpr", "__simt_shared__", "__simt_constant__", "thread_local"}
+
+
+def _register_static(source, i):
+    """Tells the engine of it when a kernel comes by: each instance of a template has its own."""
+    first, end = source.statement_start(i), source.statement_end(i)
+    try:
+        base, _, declarators = _declaration(source, first, end)
+    except Refused:
+        return end  # too hard to read; races in it are not looked for
+    if "&" in base:
+        return end
+    known = [f' ::simt::know_static({d.name}, "{d.name}");' for d in declarators]
+    source.insert_behind(end, "".join(known))
+    return end
 
 
 def _guard(name, filled, external):
@@ -336,7 +378,8 @@ def _register(source, i, watched):
         space = ", ::simt::Symbol::Space::kConstant"
     if watched and not words & {"const", "constexpr", "inline"}:
         # In the same section as the variable, so beside it: g++ keeps the order, or turns it round.
-        filled = any(t.text in "={" for t in source.tokens[first:end] if t.kind == "mark")
+        filled = any(t.text in "={" or (t.text == "(" and is_value(source, first + j))
+                     for j, t in enumerate(source.tokens[first:end]) if t.kind == "mark")
         scope = source.tokens[i].scope
         external = "static" not in words and (scope is None or not scope.unnamed)
         source.insert_before(first, _guard(f"simt_guard_{first}", filled, external))

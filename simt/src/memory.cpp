@@ -374,6 +374,19 @@ Symbol::Symbol(const void* address, size_t bytes, const char* name, Space space)
   if (begin + bytes > symbols_high) symbols_high = begin + bytes;
 }
 
+void know_static(const void* address, size_t bytes, const char* name) {
+  if (state.block == nullptr) return;
+  // The front end calls this in every thread, so what a worker has met need not be looked up again.
+  constexpr size_t kMet = 64;
+  static thread_local const void* met[kMet];
+  const void*& last = met[reinterpret_cast<uintptr_t>(address) / 4 % kMet];
+  if (last == address) return;
+  last = address;
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!is_symbol(address, bytes)) Symbol(address, bytes, name);
+}
+
 void tell_symbol_address(const void* symbol) { symbols().tell(symbol); }
 
 void for_each_symbol(const std::function<void(const Allocation&)>& f) { symbols().for_each(f); }

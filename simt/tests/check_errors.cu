@@ -94,6 +94,18 @@ __global__ void fragment_not_waited_for(const half* in, float* out) {
   wmma::store_matrix_sync(tile, c, 16, wmma::mem_row_major);  // here: fragment stored
   for (unsigned i = threadIdx.x; i < 256; i += 32) out[i] = tile[255 - i];
 }
+__device__ int direct_total(0), direct_other(1);
+__global__ void add_without_atomics() {
+  direct_total += 1;  // here: a value in parentheses
+}
+__global__ void add_to_the_second() {
+  direct_other += 1;  // here: the second value in parentheses
+}
+template <class T>
+__global__ void count_in_a_static() {
+  static __device__ T count;
+  if (threadIdx.x == 0) count += 1;  // here: static in a kernel
+}
 // What it has read is no guess that the swap checks: it has used the data by then.
 __device__ void take(const int* data, int* full, int* out) {
   if (*full != 1) return;  // here: used before the swap
@@ -614,6 +626,12 @@ const std::map<std::string, Bad>& bad_kernels() {
         [] {
           fragment_not_waited_for<<<1, 32>>>(device_array<half>(256), device_array<float>(256));
         }}},
+      {"a variable whose value stands in parentheses",
+       {"race", "a value in parentheses", [] { add_without_atomics<<<4, 64>>>(); }}},
+      {"the second of two such variables",
+       {"race", "the second value in parentheses", [] { add_to_the_second<<<4, 64>>>(); }}},
+      {"a static variable of a kernel",
+       {"race", "static in a kernel", [] { count_in_a_static<int><<<8, 32>>>(); }}},
       {"a look that is used before the swap",
        {"race", "used before the swap",
         [] {

@@ -5,6 +5,7 @@
 #include <cuda/atomic>
 #include <cuda/barrier>
 #include <cuda/pipeline>
+#include <cuda/semaphore>
 
 #include <string>
 #include <vector>
@@ -207,6 +208,22 @@ __global__ void scan_by_volatile(const int* in, volatile int* prefix, volatile i
 
 __device__ int mutex;
 
+// First values in parentheses, and a variable of a function.
+__device__ cuda::atomic<int, cuda::thread_scope_device> direct_lock(0);
+__device__ cuda::binary_semaphore<cuda::thread_scope_device> direct_semaphore(1);
+__device__ int counted_directly(0), by_semaphore;
+__global__ void under_direct_locks(int* drawn) {
+  static __device__ int tickets;
+  if (threadIdx.x != 0) return;
+  while (direct_lock.exchange(1, cuda::memory_order_acquire) != 0) {
+  }
+  counted_directly += 1;
+  direct_lock.store(0, cuda::memory_order_release);
+  direct_semaphore.acquire();
+  by_semaphore += 1;
+  direct_semaphore.release();
+  drawn[atomicAdd(&tickets, 1)] = 1;
+}
 __global__ void under_a_lock(int* counter) {
   if (threadIdx.x != 0) return;
   while (atomicCAS(&mutex, 0, 1) != 0) {
@@ -639,6 +656,10 @@ TEST_CASE("blocks that wait for blocks") {
   SECTION("a lock") {
     for (int i = 0; i < 20; ++i) under_a_lock<<<50, 32>>>(out);
     CHECK(to_host(out, 1)[0] == 1000);
+  }
+  SECTION("locks whose first value stands in parentheses") {
+    under_direct_locks<<<50, 32>>>(out);
+    CHECK(to_host(out, 50) == ones(50));
   }
   SECTION("grid.sync") {
     int *a = zeros<int>(256), *b = device_array<int>(256), turns = 5;

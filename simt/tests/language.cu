@@ -1,6 +1,7 @@
 // The language: qualifiers, launches in all their spellings, memory spaces, built-in variables,
 // vector types.
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -325,6 +326,88 @@ TEST_CASE("__constant__, __device__ and __managed__ variables") {
   int2* first = table;
   REQUIRE(cudaMemcpyFromSymbol(&first, into_table, sizeof first) == cudaSuccess);
   CHECK(first == nullptr);
+}
+
+// ---- first values in parentheses, and functions that look like them
+
+constexpr int kFirst = 7;
+enum Colour { kRed, kBlue };
+struct Twins {
+  int a, b;
+  __host__ __device__ constexpr Twins(int first, int second) : a(first), b(second) {}
+  __host__ __device__ constexpr explicit Twins(int both) : a(both), b(both) {}
+};
+using Sum = int (*)(int, int);
+__device__ int one_direct(5), two_direct(-1), uninitialised;
+__device__ int named_direct(kFirst), array_behind[2] = {1, 2};
+__device__ Colour enum_direct(kBlue);
+__device__ Twins pair_direct(3, kFirst + 1), pair_of_one(kFirst);
+__device__ unsigned most_direct(std::numeric_limits<unsigned>::max());
+__device__ float converted(float(kFirst) / 2);
+__managed__ int managed_direct(11), managed_behind = 12;
+__constant__ double constant_direct(2.5);
+// Functions: a type alone, a name with a type, pointers to functions, nothing.
+__device__ int of_a_pair(Twins);
+__device__ int of_a_reference(const Twins&, int*);
+__device__ int of_a_function(int (*)(int, int), int);
+__device__ int of_a_sum(Sum);
+__device__ Twins of_nothing();
+__device__ int of_an_array(int[2]), of_a_colour(Colour c);
+__device__ unsigned of_a_limit(std::numeric_limits<unsigned>);
+
+__device__ int of_a_pair(Twins pair) { return pair.a + pair.b; }
+__device__ int of_a_reference(const Twins& pair, int* more) { return pair.a + *more; }
+__device__ int of_a_function(int (*f)(int, int), int x) { return f(x, x); }
+__device__ int of_a_sum(Sum sum) { return sum(1, 2); }
+__device__ Twins of_nothing() { return Twins(4); }
+__device__ int of_an_array(int values[2]) { return values[1]; }
+__device__ int of_a_colour(Colour c) { return c; }
+__device__ unsigned of_a_limit(std::numeric_limits<unsigned> limit) { return limit.max(); }
+__device__ int add_two(int a, int b) { return a + b; }
+
+__global__ void use_direct(long long* out) {
+  static int calls(100);
+  static __device__ int kept[2];
+  out[0] = one_direct + 10 * two_direct + uninitialised + named_direct + array_behind[1];
+  out[1] = enum_direct + pair_direct.a + pair_direct.b + pair_of_one.b;
+  out[2] = most_direct;
+  out[3] = static_cast<long long>(2 * converted);
+  out[4] = managed_direct + managed_behind + static_cast<int>(2 * constant_direct);
+  out[5] = of_a_pair(pair_direct) + of_a_reference(of_nothing(), kept) + of_a_sum(add_two) +
+           of_a_function(add_two, 3) + of_an_array(array_behind) + of_a_colour(kBlue);
+  out[6] = of_a_limit({});
+  out[7] = ++calls + ++kept[1];
+}
+
+TEST_CASE("a first value may stand in parentheses") {
+  DeviceArray<long long> out(8);
+  use_direct<<<1, 1>>>(out.get());
+  const auto first = out.values();
+  CHECK(first[0] == 5 - 10 + 7 + 2);
+  CHECK(first[1] == 1 + 3 + 8 + 7);
+  CHECK(first[2] == 4294967295);
+  CHECK(first[3] == 7);
+  CHECK(first[4] == 11 + 12 + 5);
+  CHECK(first[5] == 11 + 4 + 3 + 6 + 2 + 1);
+  CHECK(first[6] == 4294967295);
+  CHECK(first[7] == 102);
+  use_direct<<<1, 1>>>(out.get());
+  CHECK(out.values()[7] == 104);
+  for (const void* managed : {&managed_direct, &managed_behind}) {
+    cudaPointerAttributes attributes;
+    REQUIRE(cudaPointerGetAttributes(&attributes, managed) == cudaSuccess);
+    CHECK(attributes.type == cudaMemoryTypeManaged);
+  }
+  // What is known is known by its bounds: the next byte is another variable's.
+  const auto size_of = [](const auto& symbol) {
+    void* address = nullptr;
+    CHECK(cudaGetSymbolAddress(&address, symbol) == cudaSuccess);
+    return cudaMemset(address, 0, sizeof symbol + 1);
+  };
+  CHECK(size_of(one_direct) == cudaErrorInvalidValue);
+  CHECK(size_of(two_direct) == cudaErrorInvalidValue);
+  CHECK(size_of(pair_of_one) == cudaErrorInvalidValue);
+  cudaGetLastError();
 }
 
 // ---- shared memory ----------------------------------------------------------------------------

@@ -96,6 +96,14 @@ struct Symbol {
   Symbol(const void* address, size_t bytes, const char* name, Space space = Space::kDevice);
 };
 
+// A variable that is static in a function of device code: registered once, when a kernel comes by.
+void know_static(const void* address, size_t bytes, const char* name);
+template <class T>
+SIMT_INLINE void know_static(T& variable, const char* name) {
+  know_static(const_cast<const void*>(static_cast<const volatile void*>(&variable)), sizeof(T),
+              name);
+}
+
 }  // namespace simt
 
 SIMT_INLINE size_t __cvta_generic_to_shared(const void* pointer) {
