@@ -1,7 +1,9 @@
 // Device functions: barriers, warp functions, atomics, arithmetic.
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "simt/tests/device_array.hpp"
 #include "tests/catch.hpp"
@@ -314,6 +316,229 @@ TEST_CASE("mathematical functions") {
   __sincosf(0.0f, &s, &c);
   CHECK(s == 0.0f);
   CHECK(c == 1.0f);
+}
+
+// ---- lanes of a word: each intrinsic beside what it means for one lane
+
+int as_signed(unsigned lane, int bits) {
+  return lane >> (bits - 1) ? static_cast<int>(lane) - (1 << bits) : static_cast<int>(lane);
+}
+int limited(int value, int least, int most) { return std::min(std::max(value, least), most); }
+
+using OfLanes = unsigned (*)(unsigned, unsigned);
+struct LaneFunction {
+  const char* name;
+  OfLanes of_halves, of_bytes;
+  bool is_signed;
+  int (*of_one)(int x, int y, int bits);
+};
+#define LANES(name, is_signed, value)                                                     \
+  {                                                                                       \
+#name, __v##name##2, __v##name##4, is_signed,                                         \
+        [](int x, int y, int bits) -> int { return (void)x, (void)y, (void)bits, value; } \
+  }
+const LaneFunction kLaneFunctions[] = {
+    LANES(add, false, x + y),
+    LANES(addss, true, limited(x + y, -(1 << (bits - 1)), (1 << (bits - 1)) - 1)),
+    LANES(addus, false, limited(x + y, 0, (1 << bits) - 1)),
+    LANES(sub, false, x - y),
+    LANES(subss, true, limited(x - y, -(1 << (bits - 1)), (1 << (bits - 1)) - 1)),
+    LANES(subus, false, limited(x - y, 0, (1 << bits) - 1)),
+    LANES(avgs, true, static_cast<int>(std::round((x + y) / 2.0))),
+    LANES(avgu, false, static_cast<int>(std::ceil((x + y) / 2.0))),
+    LANES(haddu, false, static_cast<int>(std::floor((x + y) / 2.0))),
+    LANES(absdiffs, true, std::abs(x - y)),
+    LANES(absdiffu, false, std::abs(x - y)),
+    LANES(maxs, true, std::max(x, y)),
+    LANES(maxu, false, std::max(x, y)),
+    LANES(mins, true, std::min(x, y)),
+    LANES(minu, false, std::min(x, y)),
+    LANES(seteq, false, x == y),
+    LANES(setne, false, x != y),
+    LANES(setgts, true, x > y),
+    LANES(setgtu, false, x > y),
+    LANES(setges, true, x >= y),
+    LANES(setgeu, false, x >= y),
+    LANES(setlts, true, x < y),
+    LANES(setltu, false, x < y),
+    LANES(setles, true, x <= y),
+    LANES(setleu, false, x <= y),
+    LANES(cmpeq, false, -(x == y)),
+    LANES(cmpne, false, -(x != y)),
+    LANES(cmpgts, true, -(x > y)),
+    LANES(cmpgtu, false, -(x > y)),
+    LANES(cmpges, true, -(x >= y)),
+    LANES(cmpgeu, false, -(x >= y)),
+    LANES(cmplts, true, -(x < y)),
+    LANES(cmpltu, false, -(x < y)),
+    LANES(cmples, true, -(x <= y)),
+    LANES(cmpleu, false, -(x <= y)),
+    {"abs", [](unsigned a, unsigned) { return __vabs2(a); },
+     [](unsigned a, unsigned) { return __vabs4(a); }, true,
+     [](int x, int, int) { return std::abs(x); }},
+    {"absss", [](unsigned a, unsigned) { return __vabsss2(a); },
+     [](unsigned a, unsigned) { return __vabsss4(a); }, true,
+     [](int x, int, int bits) { return std::min(std::abs(x), (1 << (bits - 1)) - 1); }},
+    {"neg", [](unsigned a, unsigned) { return __vneg2(a); },
+     [](unsigned a, unsigned) { return __vneg4(a); }, true, [](int x, int, int) { return -x; }},
+    {"negss", [](unsigned a, unsigned) { return __vnegss2(a); },
+     [](unsigned a, unsigned) { return __vnegss4(a); }, true,
+     [](int x, int, int bits) { return std::min(-x, (1 << (bits - 1)) - 1); }},
+};
+#undef LANES
+
+// The ends of every range, and what lies in between, in all lanes.
+std::vector<unsigned> telling_words() {
+  std::vector<unsigned> words = {0,          1,          0x7f80ff01, 0x80007fff, 0xffff0001,
+                                 0x00ff8080, 0x01020304, 0x7fffffff, 0x80000000, ~0u,
+                                 0x80808080, 0x7f7f7f7f, 0x80018001};
+  for (unsigned i = 1; i <= 40; ++i) words.push_back(i * 2654435761u ^ i << 7);
+  return words;
+}
+
+template <class Function>
+unsigned lane_by_lane(unsigned a, unsigned b, int bits, bool is_signed, Function f) {
+  unsigned result = 0;
+  const unsigned mask = (1u << bits) - 1;
+  for (int at = 0; at < 32; at += bits) {
+    const unsigned x = a >> at & mask, y = b >> at & mask;
+    const int value = is_signed ? f(as_signed(x, bits), as_signed(y, bits), bits)
+                                : f(static_cast<int>(x), static_cast<int>(y), bits);
+    result |= (static_cast<unsigned>(value) & mask) << at;
+  }
+  return result;
+}
+
+TEST_CASE("intrinsics of halves and bytes, lane by lane") {
+  for (const LaneFunction& each : kLaneFunctions) {
+    INFO(each.name);
+    unsigned wrong = 0;
+    for (const unsigned a : telling_words())
+      for (const unsigned b : telling_words()) {
+        wrong += each.of_halves(a, b) != lane_by_lane(a, b, 16, each.is_signed, each.of_one);
+        wrong += each.of_bytes(a, b) != lane_by_lane(a, b, 8, each.is_signed, each.of_one);
+      }
+    CHECK(wrong == 0);
+  }
+  CHECK(__vsads4(0x80ff0001u, 0x7f010003u) == 255 + 2 + 0 + 2);
+  CHECK(__vsadu4(0x80ff0001u, 0x7f010003u) == 1 + 254 + 0 + 2);
+  CHECK(__vsads2(0x8000ffffu, 0x7fff0001u) == 65535 + 2);
+  CHECK(__vsadu2(0x8000ffffu, 0x7fff0001u) == 1 + 65534);
+}
+
+TEST_CASE("minimum and maximum of three, and dot products of halves and bytes") {
+  CHECK(__vimax3_s32(-5, 3, 2) == 3);
+  CHECK(__vimin3_s32(-5, 3, 2) == -5);
+  CHECK(__vimax3_u32(~0u, 3, 2) == ~0u);
+  CHECK(__vimin3_s32_relu(-5, 3, 2) == 0);
+  CHECK(__vimax_s32_relu(-5, -3) == 0);
+  CHECK(__vimin_s32_relu(5, 3) == 3);
+  CHECK(__vimax3_s16x2(0x0001ffff, 0x00020005, 0xffff0003) == 0x00020005);
+  CHECK(__vimin3_u16x2(0x0001ffff, 0x00020005, 0xffff0003) == 0x00010003);
+  CHECK(__vimax3_s16x2_relu(0xfffeffff, 0xfffd0005, 0xffff0003) == 0x00000005);
+  CHECK(__viaddmax_s32(2, 3, 4) == 5);
+  CHECK(__viaddmax_s32(INT32_MAX, 1, 4) == 4);  // the sum wraps
+  CHECK(__viaddmin_u32(~0u, 2, 4) == 1);
+  CHECK(__viaddmin_s32_relu(-2, 1, 4) == 0);
+  CHECK(__viaddmax_s16x2(0x00017fff, 0x00010001, 0x00000000) == 0x00020000);
+  bool high = false, low = false, first = false;
+  CHECK(__vibmax_s32(-1, 1, &first) == 1);
+  CHECK(!first);
+  CHECK(__vibmin_u32(7, 7, &first) == 7);
+  CHECK(first);
+  CHECK(__vibmax_s16x2(0xffff0002, 0x00010001, &high, &low) == 0x00010002);
+  CHECK(!high);
+  CHECK(low);
+  CHECK(__vibmin_u16x2(0xffff0002, 0x00010001, &high, &low) == 0x00010001);
+  CHECK(!high);
+  CHECK(!low);
+  CHECK(__dp2a_lo(int(0xfffe0003u), 0x01020405, 10) == 10 + 3 * 5 - 2 * 4);
+  CHECK(__dp2a_hi(int(0xfffe0003u), int(0xff020405u), 10) == 10 + 3 * 2 + 2);
+  CHECK(__dp2a_lo(0xfffe0003u, 0x0102ff05u, 10u) == 10 + 3 * 5 + 65534u * 255);
+  CHECK(__dp2a_hi(make_short2(3, -2), make_char4(5, 4, 2, -1), 10) == 18);
+  CHECK(__dp2a_lo(make_ushort2(3, 2), make_uchar4(5, 255, 0, 0), 10u) == 535);
+  CHECK(__dp4a(make_char4(1, -2, 3, 4), make_char4(5, 6, 7, 8), 1) == 47);
+  CHECK(__urhadd(~0u, 2) == 0x80000001u);
+  CHECK(llmax(-1, 1) == 1);
+  CHECK(ullmin(~0ull, 1) == 1);
+}
+
+namespace {
+
+bool near(double value, double wanted, double relative) {
+  return std::fabs(value - wanted) <= relative * std::fabs(wanted);
+}
+// By the integral of exp(x cos t) cos(order t) over half a turn: periodic, so few points do.
+double bessel_by_integral(int order, double x) {
+  const int points = 200;
+  double sum = 0;
+  for (int i = 0; i < points; ++i) {
+    const double t = M_PI * (i + 0.5) / points;
+    sum += std::exp(x * (std::cos(t) - 1)) * std::cos(order * t);
+  }
+  return sum / points * std::exp(x);
+}
+
+}  // namespace
+
+TEST_CASE("inverses of the error function, norms, Bessel functions") {
+  for (const double x : {1e-300, 1e-9, 0.1, 0.4999, 0.5, 0.51, 0.9, 0.999999, 1 - 0x1p-53}) {
+    INFO(x);
+    CHECK(near(std::erf(erfinv(x)), x, 4e-16));
+    CHECK(erfinv(-x) == -erfinv(x));
+    if (x < 0.9999)
+      CHECK(near(erfinvf(static_cast<float>(x)), erfinv(static_cast<float>(x)), 1e-7));
+  }
+  for (const double y : {1e-307, 1e-100, 1e-20, 0.01, 0.49, 0.5, 0.7, 0.99999, 1.3, 1.5}) {
+    INFO(y);
+    CHECK(near(std::erfc(erfcinv(y)), y, 1e-12));  // which is steep there
+    CHECK(near(normcdf(normcdfinv(y / 2)), y / 2, 1e-12));
+  }
+  CHECK(near(erfinv(0.5), 0.47693627620446987, 3e-16));
+  CHECK(near(normcdfinv(0.975), 1.9599639845400543, 1e-15));
+  CHECK(erfinv(1.0) == INFINITY);
+  CHECK(erfinvf(-1.0f) == -INFINITY);
+  CHECK(std::isnan(erfinv(1.1)));
+  CHECK(erfcinv(0.0) == INFINITY);
+  CHECK(erfcinv(2.0) == -INFINITY);
+  CHECK(normcdfinv(0.0) == -INFINITY);
+  CHECK(normcdfinvf(1.0f) == INFINITY);
+  CHECK(normcdfinv(0.5) == 0);
+  for (const double x : {-5.0, -0.1, 0.0, 0.3, 1.0, 5.0, 24.9, 25.1, 60.0}) {
+    INFO(x);
+    const long double exact = std::exp(static_cast<long double>(x) * x) * erfcl(x);
+    CHECK(near(erfcx(x), static_cast<double>(exact), 2e-15));
+  }
+  CHECK(near(erfcx(1e10), 1 / (1e10 * std::sqrt(M_PI)), 1e-15));
+  CHECK(erfcx(INFINITY) == 0);
+  CHECK(erfcx(-30.0) == INFINITY);
+
+  const double side[] = {3, 4, 12, 84};
+  const float side_f[] = {3, 4, 12, 84}, one_infinite[] = {NAN, INFINITY};
+  CHECK(norm(4, side) == 85);
+  CHECK(rnorm(3, side) == 1 / 13.0);
+  CHECK(normf(4, side_f) == 85);
+  CHECK(rnormf(3, side_f) == 1 / 13.0f);
+  CHECK(normf(2, one_infinite) == INFINITY);
+  CHECK(rnormf(2, one_infinite) == 0);
+  CHECK(norm(0, side) == 0);
+  CHECK(near(norm4d(1e200, 2e200, 2e200, 4e200), 5e200, 4e-16));
+  CHECK(rnorm3d(2, 3, 6) == 1 / 7.0);
+  CHECK(rnorm4d(2, 4, 5, 6) == 1 / 9.0);
+  CHECK(rnorm4df(2, 4, 5, 6) == 1 / 9.0f);
+  CHECK(rhypot(3.0, 4.0) == 0.2);
+
+  for (const double x : {0.0, 1e-8, 0.5, 3.0, 12.0, 29.9, 30.1, 100.0, 700.0}) {
+    INFO(x);
+    CHECK(near(cyl_bessel_i0(x), bessel_by_integral(0, x), 1e-13));
+    if (x > 1e-3) CHECK(near(cyl_bessel_i1(x), bessel_by_integral(1, x), 1e-13));
+    CHECK(cyl_bessel_i0(-x) == cyl_bessel_i0(x));
+    CHECK(cyl_bessel_i1(-x) == -cyl_bessel_i1(x));
+  }
+  CHECK(near(cyl_bessel_i0f(1.0f), 1.2660658777520084, 1e-7));
+  CHECK(near(cyl_bessel_i1f(1.0f), 0.5651591039924851, 1e-7));
+  CHECK(cyl_bessel_i0(INFINITY) == INFINITY);
+  CHECK(cyl_bessel_i1(-INFINITY) == -INFINITY);
 }
 
 __global__ void loads_and_clocks(const float* in, float* out, long long* ticks) {

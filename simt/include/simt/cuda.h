@@ -24,6 +24,7 @@
 #include "simt/ptx.h"
 #include "simt/runtime_api.h"
 #include "simt/shared.h"
+#include "simt/special_functions.h"
 #include "simt/state.h"
 #include "simt/sync.h"
 #include "simt/temporary.h"
@@ -31,6 +32,7 @@
 #include "simt/unit.h"
 #include "simt/vector_types.h"
 #include "simt/warp.h"
+#include "simt/words.h"
 
 #if SIMT_CUDA == 12
 #include "simt/cuda12.h"

@@ -83,6 +83,14 @@ SIMT_MIXED(float, double, double)
 #undef SIMT_MIXED
 SIMT_INLINE int umin(unsigned a, unsigned b) { return static_cast<int>(min(a, b)); }
 SIMT_INLINE int umax(unsigned a, unsigned b) { return static_cast<int>(max(a, b)); }
+SIMT_INLINE long long llmin(long long a, long long b) { return min(a, b); }
+SIMT_INLINE long long llmax(long long a, long long b) { return max(a, b); }
+SIMT_INLINE unsigned long long ullmin(unsigned long long a, unsigned long long b) {
+  return min(a, b);
+}
+SIMT_INLINE unsigned long long ullmax(unsigned long long a, unsigned long long b) {
+  return max(a, b);
+}
 
 // ---- functions that the host's library lacks
 SIMT_INLINE float rsqrtf(float x) { return 1.0f / sqrtf(x); }
@@ -332,6 +340,9 @@ SIMT_INLINE int __rhadd(int a, int b) {
 SIMT_INLINE unsigned __uhadd(unsigned a, unsigned b) {
   return static_cast<unsigned>((static_cast<unsigned long long>(a) + b) >> 1);
 }
+SIMT_INLINE unsigned __urhadd(unsigned a, unsigned b) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(a) + b + 1) >> 1);
+}
 SIMT_INLINE unsigned __sad(int a, int b, unsigned c) {
   return c + (a > b ? static_cast<unsigned>(a) - static_cast<unsigned>(b)
                     : static_cast<unsigned>(b) - static_cast<unsigned>(a));
@@ -350,24 +361,6 @@ SIMT_INLINE unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
   for (int i = 0; i < 32; i += 8) c += (a >> i & 0xff) * (b >> i & 0xff);
   return c;
 }
-// Four additions, or comparisons, of bytes at once.
-SIMT_INLINE unsigned __vadd4(unsigned a, unsigned b) {
-  unsigned sum = 0;
-  for (int i = 0; i < 32; i += 8) sum |= ((a >> i) + (b >> i) & 0xff) << i;
-  return sum;
-}
-SIMT_INLINE unsigned __vsub4(unsigned a, unsigned b) {
-  unsigned difference = 0;
-  for (int i = 0; i < 32; i += 8) difference |= ((a >> i) - (b >> i) & 0xff) << i;
-  return difference;
-}
-SIMT_INLINE unsigned __vcmpeq4(unsigned a, unsigned b) {
-  unsigned equal = 0;
-  for (int i = 0; i < 32; i += 8)
-    if ((a >> i & 0xff) == (b >> i & 0xff)) equal |= 0xffu << i;
-  return equal;
-}
-
 // ---- clocks: the CPU's, so they tell nothing about a GPU
 SIMT_INLINE long long clock64() {
 #if defined(__x86_64__)
