@@ -47,9 +47,16 @@ SIMT_INLINE thread_block this_thread_block() { return {}; }
 
 class grid_group {
  public:
+  struct arrival_token {};
   SIMT_UNWATCHED static bool is_valid() { return simt::launched_cooperatively(); }
   SIMT_UNWATCHED static void sync(simt::Location at = simt::Location::here()) {
     simt::grid_barrier(at);
+  }
+  // Who arrives says nothing yet: the whole grid meets at the wait.
+  SIMT_UNWATCHED static arrival_token barrier_arrive() { return {}; }
+  SIMT_UNWATCHED static void barrier_wait(arrival_token&&,
+                                          simt::Location at = simt::Location::here()) {
+    sync(at);
   }
   SIMT_UNWATCHED static unsigned long long block_rank() { return detail::block_rank_in_grid(); }
   SIMT_UNWATCHED static unsigned long long num_blocks() { return detail::grid_blocks(); }

@@ -1,7 +1,11 @@
 // Memory functions of the runtime API: allocate, copy, fill, advise.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <list>
+#include <map>
+#include <mutex>
 
 #include "errors.h"
 #include "graph.h"
@@ -384,6 +388,25 @@ cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, s
   return record_error(fill(to, pitch, value, width, height, stream, at));
 }
 
+// Layers of ysize rows, of which the box takes the first.
+static cudaError_t fill_box(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream,
+                            Location at) {
+  if (extent.height > to.ysize && extent.depth > 1) return cudaErrorInvalidValue;
+  for (size_t z = 0; z < extent.depth; ++z) {
+    char* layer = static_cast<char*>(to.ptr) + z * to.pitch * to.ysize;
+    if (cudaError_t e = fill(layer, to.pitch, value, extent.width, extent.height, stream, at))
+      return e;
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent, Location at) {
+  return record_error(fill_box(to, value, extent, nullptr, at));
+}
+cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream,
+                              Location at) {
+  return record_error(fill_box(to, value, extent, stream, at));
+}
+
 // ---- __device__ and __constant__ variables ----------------------------------------------------
 
 namespace simt {
@@ -479,46 +502,119 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t handle, void* pointer, size_t,
   return record_error(submit(stream, Task{}));
 }
 
-// ---- memory pools: each device has one, and it keeps nothing back ------------------------------
+// ---- memory pools: each device has one, and programs make more; none keeps anything back --------
 
 struct CUmemPoolHandle_st {
+  int device = 0;
+  bool made = false;  // by the program
   unsigned long long release_threshold = 0;
+  std::map<const void*, size_t> blocks;  // of a pool that the program has made: what it gave out
 };
-static CUmemPoolHandle_st default_pool[kMaxDevices];
+
+namespace {
+
+std::mutex pools_mutex;
+std::list<CUmemPoolHandle_st> made_pools;
+cudaMemPool_t current_pool[kMaxDevices];  // null: the default one
+
+CUmemPoolHandle_st& default_pool(int device) {
+  static CUmemPoolHandle_st pools[kMaxDevices];
+  pools[device].device = device;
+  return pools[device];
+}
+
+bool is_pool(cudaMemPool_t pool) {
+  for (int device = 0; device < options().devices; ++device)
+    if (pool == &default_pool(device)) return true;
+  return std::any_of(made_pools.begin(), made_pools.end(),
+                     [&](const auto& made) { return &made == pool; });
+}
+
+size_t bytes_in_use(const CUmemPoolHandle_st& pool) {
+  size_t free_bytes = 0, bytes = 0;
+  if (!pool.made) {
+    memory_info(pool.device, &free_bytes, &bytes);
+    return bytes - free_bytes;
+  }
+  for (const auto& [address, size] : pool.blocks) {
+    Allocation a;
+    if (find_allocation(address, &a) && a.base == address && !a.freed) bytes += size;
+  }
+  return bytes;
+}
+
+}  // namespace
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   if (!pool) return record_error(cudaErrorInvalidValue);
   if (device < 0 || device >= options().devices) return record_error(cudaErrorInvalidDevice);
-  *pool = &default_pool[device];
+  *pool = &default_pool(device);
+  return record_error(cudaSuccess);
+}
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
+  if (cudaError_t e = cudaDeviceGetDefaultMemPool(pool, device)) return e;
+  std::lock_guard<std::mutex> lock(pools_mutex);
+  if (current_pool[device]) *pool = current_pool[device];
+  return record_error(cudaSuccess);
+}
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
+  if (device < 0 || device >= options().devices) return record_error(cudaErrorInvalidDevice);
+  std::lock_guard<std::mutex> lock(pools_mutex);
+  if (!is_pool(pool) || pool->device != device) return record_error(cudaErrorInvalidValue);
+  current_pool[device] = pool;
+  return record_error(cudaSuccess);
+}
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+  if (!pool || !properties || properties->allocType != cudaMemAllocationTypePinned ||
+      properties->location.type != cudaMemLocationTypeDevice)
+    return record_error(cudaErrorInvalidValue);
+  if (properties->handleTypes != cudaMemHandleTypeNone) return record_error(cudaErrorNotSupported);
+  if (!is_location(properties->location)) return record_error(cudaErrorInvalidDevice);
+  std::lock_guard<std::mutex> lock(pools_mutex);
+  made_pools.emplace_back();
+  *pool = &made_pools.back();
+  (*pool)->device = properties->location.id;
+  (*pool)->made = true;
+  return record_error(cudaSuccess);
+}
+// What it gave out stays until it is freed.
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+  std::lock_guard<std::mutex> lock(pools_mutex);
+  if (!is_pool(pool) || !pool->made) return record_error(cudaErrorInvalidValue);
+  if (current_pool[pool->device] == pool) current_pool[pool->device] = nullptr;
+  made_pools.remove_if([&](const auto& made) { return &made == pool; });
   return record_error(cudaSuccess);
 }
 cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool,
                                     cudaStream_t stream, Location at) {
   CUstream_st* s = Device::get().stream(stream);
-  if (!pool) return record_error(cudaErrorInvalidValue);
   if (!s) return record_error(cudaErrorInvalidResourceHandle);
-  if (pool - default_pool != s->device) return record_error(cudaErrorInvalidValue);
-  return cudaMallocAsync(pointer, bytes, stream, at);
+  std::lock_guard<std::mutex> lock(pools_mutex);
+  if (!is_pool(pool) || pool->device != s->device) return record_error(cudaErrorInvalidValue);
+  const cudaError_t error = cudaMallocAsync(pointer, bytes, stream, at);
+  if (error == cudaSuccess && pool->made) pool->blocks[*pointer] = bytes;
+  return error;
 }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  if (!pool || !value) return record_error(cudaErrorInvalidValue);
+  std::lock_guard<std::mutex> lock(pools_mutex);
+  if (!value || !is_pool(pool)) return record_error(cudaErrorInvalidValue);
   if (attribute == cudaMemPoolAttrReleaseThreshold)
     pool->release_threshold = *static_cast<unsigned long long*>(value);
   return record_error(cudaSuccess);
 }
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  if (!pool || !value) return record_error(cudaErrorInvalidValue);
-  size_t free_bytes, total_bytes;
-  memory_info(static_cast<int>(pool - default_pool), &free_bytes, &total_bytes);
+  std::lock_guard<std::mutex> lock(pools_mutex);
+  if (!value || !is_pool(pool)) return record_error(cudaErrorInvalidValue);
   auto* number = static_cast<unsigned long long*>(value);
   switch (attribute) {
     case cudaMemPoolAttrReleaseThreshold: *number = pool->release_threshold; break;
     case cudaMemPoolAttrReservedMemCurrent:
-    case cudaMemPoolAttrUsedMemCurrent: *number = total_bytes - free_bytes; break;
+    case cudaMemPoolAttrUsedMemCurrent: *number = bytes_in_use(*pool); break;
     default: *number = 0;
   }
   return record_error(cudaSuccess);
 }
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
-  return record_error(pool ? cudaSuccess : cudaErrorInvalidValue);
+  std::lock_guard<std::mutex> lock(pools_mutex);
+  return record_error(is_pool(pool) ? cudaSuccess : cudaErrorInvalidValue);
 }

@@ -56,6 +56,50 @@ cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
   return record_error(cudaSuccess);
 }
 
+cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID attribute,
+                                   const cudaStreamAttrValue* value) {
+  CUstream_st* stream = Device::get().stream(handle);
+  if (!stream) return record_error(cudaErrorInvalidResourceHandle);
+  if (!value) return record_error(cudaErrorInvalidValue);
+  switch (attribute) {
+    case cudaLaunchAttributeAccessPolicyWindow: {
+      const float ratio = value->accessPolicyWindow.hitRatio;
+      if (!(ratio >= 0 && ratio <= 1)) return record_error(cudaErrorInvalidValue);
+      stream->window = value->accessPolicyWindow;
+      break;
+    }
+    case cudaLaunchAttributeSynchronizationPolicy: stream->waiting = value->syncPolicy; break;
+    case cudaLaunchAttributePriority: stream->priority = value->priority; break;
+    default: return record_error(cudaErrorInvalidValue);
+  }
+  return record_error(cudaSuccess);
+}
+
+cudaError_t cudaStreamGetAttribute(cudaStream_t handle, cudaStreamAttrID attribute,
+                                   cudaStreamAttrValue* value) {
+  CUstream_st* stream = Device::get().stream(handle);
+  if (!stream) return record_error(cudaErrorInvalidResourceHandle);
+  if (!value) return record_error(cudaErrorInvalidValue);
+  switch (attribute) {
+    case cudaLaunchAttributeAccessPolicyWindow: value->accessPolicyWindow = stream->window; break;
+    case cudaLaunchAttributeSynchronizationPolicy: value->syncPolicy = stream->waiting; break;
+    case cudaLaunchAttributePriority: value->priority = stream->priority; break;
+    default: return record_error(cudaErrorInvalidValue);
+  }
+  return record_error(cudaSuccess);
+}
+
+cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
+  CUstream_st *target = Device::get().stream(to), *source = Device::get().stream(from);
+  if (!target || !source) return record_error(cudaErrorInvalidResourceHandle);
+  target->window = source->window;
+  target->waiting = source->waiting;
+  target->priority = source->priority;
+  return record_error(cudaSuccess);
+}
+
+cudaError_t cudaCtxResetPersistingL2Cache() { return record_error(cudaSuccess); }
+
 cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* data) {
   CUstream_st* stream = Device::get().stream(handle);
   if (!stream) return record_error(cudaErrorInvalidResourceHandle);

@@ -56,6 +56,8 @@ struct CUstream_st {
   int device = 0;
   bool blocking = true;  // waits for the legacy default stream, and it for this one
   int priority = 0;
+  cudaAccessPolicyWindow window = {};  // kept for who asks: there is no cache
+  cudaSynchronizationPolicy waiting = cudaSyncPolicyAuto;
   simt::OperationPtr last;
   std::vector<simt::OperationPtr> awaited;  // events that the next operation waits for
   unsigned number = 0;                      // 1, 2, 3, ..., in the order of their first use

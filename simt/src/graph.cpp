@@ -39,6 +39,7 @@ std::unique_ptr<CUgraph_st> clone(const CUgraph_st& graph,
   for (const auto& node : graph.nodes) {
     CUgraphNode_st* copy = add_node(result.get(), node->task, {});
     copy->type = node->type;
+    copy->enabled = node->enabled;
     (*copies)[node.get()] = copy;
     if (node->child) {
       result->children.push_back(clone(*node->child, copies));
@@ -82,7 +83,7 @@ std::vector<OperationPtr> launch_nodes(const CUgraph_st& graph, const OperationP
       inner.push_back(child_start);
       started[node] = Device::get().enqueue_after(inner, Task{});
     } else {
-      started[node] = Device::get().enqueue_after(before, node->task);
+      started[node] = Device::get().enqueue_after(before, node->enabled ? node->task : Task{});
     }
     all.push_back(started[node]);
   }
@@ -234,13 +235,65 @@ cudaError_t cudaGraphClone(cudaGraph_t* result, cudaGraph_t original) {
   return record_error(cudaSuccess);
 }
 
+// Without a place for them only their number is told; what is more than there are is null.
+static cudaError_t tell(const std::vector<CUgraphNode_st*>& found, cudaGraphNode_t* nodes,
+                        size_t* count) {
+  if (nodes)
+    for (size_t i = 0; i < *count; ++i) nodes[i] = i < found.size() ? found[i] : nullptr;
+  if (!nodes || *count > found.size()) *count = found.size();
+  return record_error(cudaSuccess);
+}
+// Edges have no data of their own.
+static void clear(cudaGraphEdgeData* edges, const size_t* count) {
+  if (edges && count) std::memset(static_cast<void*>(edges), 0, *count * sizeof *edges);
+}
+
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
   if (!graph || !count) return record_error(cudaErrorInvalidValue);
-  if (nodes)
-    for (size_t i = 0; i < *count; ++i)
-      nodes[i] = i < graph->nodes.size() ? graph->nodes[i].get() : nullptr;
-  if (!nodes || *count > graph->nodes.size()) *count = graph->nodes.size();
-  return record_error(cudaSuccess);
+  std::vector<CUgraphNode_st*> all;
+  for (const auto& node : graph->nodes) all.push_back(node.get());
+  return tell(all, nodes, count);
+}
+
+cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  if (!graph || !count) return record_error(cudaErrorInvalidValue);
+  std::vector<CUgraphNode_st*> roots;
+  for (const auto& node : graph->nodes)
+    if (node->before.empty()) roots.push_back(node.get());
+  return tell(roots, nodes, count);
+}
+
+cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to,
+                              cudaGraphEdgeData* edges, size_t* count) {
+  if (!graph || !count || !from != !to) return record_error(cudaErrorInvalidValue);
+  std::vector<CUgraphNode_st*> earlier, later;
+  for (const auto& node : graph->nodes)
+    for (CUgraphNode_st* before : node->before) {
+      earlier.push_back(before);
+      later.push_back(node.get());
+    }
+  clear(from ? edges : nullptr, count);
+  size_t both = *count;
+  tell(earlier, from, &both);
+  return tell(later, to, count);
+}
+
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes,
+                                         cudaGraphEdgeData* edges, size_t* count) {
+  if (!node || !count) return record_error(cudaErrorInvalidValue);
+  clear(nodes ? edges : nullptr, count);
+  return tell(node->before, nodes, count);
+}
+
+cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes,
+                                           cudaGraphEdgeData* edges, size_t* count) {
+  if (!node || !count) return record_error(cudaErrorInvalidValue);
+  std::vector<CUgraphNode_st*> later;
+  for (const auto& each : node->graph->nodes)
+    if (std::find(each->before.begin(), each->before.end(), node) != each->before.end())
+      later.push_back(each.get());
+  clear(nodes ? edges : nullptr, count);
+  return tell(later, nodes, count);
 }
 
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
@@ -393,14 +446,40 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
   return record_error(cudaSuccess);
 }
 
+// The executable's own copy of the node; null: it was not made from that.
+static CUgraphNode_st* copy_of(cudaGraphExec_t executable, cudaGraphNode_t node) {
+  if (!executable) return nullptr;
+  auto found = std::find(executable->originals.begin(), executable->originals.end(), node);
+  if (found == executable->originals.end()) return nullptr;
+  return executable->graph->nodes[found - executable->originals.begin()].get();
+}
+
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                              const cudaKernelNodeParams* parameters) {
-  if (!executable || !parameters) return record_error(cudaErrorInvalidValue);
-  auto found = std::find(executable->originals.begin(), executable->originals.end(), node);
-  if (found == executable->originals.end()) return record_error(cudaErrorInvalidValue);
-  CUgraphNode_st& copy = *executable->graph->nodes[found - executable->originals.begin()];
-  if (copy.type != cudaGraphNodeTypeKernel) return record_error(cudaErrorInvalidValue);
-  return record_error(kernel_task(*parameters, &copy.task));
+  CUgraphNode_st* copy = copy_of(executable, node);
+  if (!copy || !parameters || copy->type != cudaGraphNodeTypeKernel)
+    return record_error(cudaErrorInvalidValue);
+  return record_error(kernel_task(*parameters, &copy->task));
+}
+
+// Kernels, copies and fills can be switched off.
+static bool can_be_off(const CUgraphNode_st* node) {
+  return node && (node->type == cudaGraphNodeTypeKernel || node->type == cudaGraphNodeTypeMemcpy ||
+                  node->type == cudaGraphNodeTypeMemset);
+}
+cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                    unsigned enabled) {
+  CUgraphNode_st* copy = copy_of(executable, node);
+  if (!can_be_off(copy)) return record_error(cudaErrorInvalidValue);
+  copy->enabled = enabled != 0;
+  return record_error(cudaSuccess);
+}
+cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                    unsigned* enabled) {
+  const CUgraphNode_st* copy = copy_of(executable, node);
+  if (!can_be_off(copy) || !enabled) return record_error(cudaErrorInvalidValue);
+  *enabled = copy->enabled;
+  return record_error(cudaSuccess);
 }
 
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,

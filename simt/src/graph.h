@@ -12,6 +12,7 @@ struct CUgraphNode_st {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
   simt::Task task;
   CUgraph_st* child = nullptr;  // cudaGraphNodeTypeGraph
+  bool enabled = true;          // of an executable graph; if not, the node does nothing
   std::vector<CUgraphNode_st*> before;
 };
 

@@ -124,6 +124,27 @@ TEST_CASE("the whole grid meets at grid.sync()") {
   CHECK(cudaGetLastError() == cudaErrorCooperativeLaunchTooLarge);
 }
 
+__global__ void grid_in_two_steps(int* data) {
+  auto grid = cg::this_grid();
+  data[grid.thread_rank()] = static_cast<int>(grid.thread_rank());
+  auto token = grid.barrier_arrive();
+  const unsigned long long last = grid.num_threads() - 1;
+  grid.barrier_wait(std::move(token));
+  const int mirrored = data[last - grid.thread_rank()];
+  grid.sync();
+  data[grid.thread_rank()] = mirrored;
+}
+
+TEST_CASE("a grid may arrive first, and wait later") {
+  DeviceArray<int> data(640);
+  int* pointer = data.get();
+  void* arguments[] = {&pointer};
+  REQUIRE(cudaLaunchCooperativeKernel((void*)grid_in_two_steps, dim3(10), dim3(64), arguments) ==
+          cudaSuccess);
+  const auto values = data.values();
+  for (int i = 0; i < 640; ++i) REQUIRE(values[i] == 639 - i);
+}
+
 __global__ void fill_whole_gpu(int* sum) {
   atomicAdd(sum, 1);
   cg::this_grid().sync();

@@ -121,6 +121,75 @@ TEST_CASE("allocating memory breaks a capture") {
   cudaGetLastError();
 }
 
+TEST_CASE("a graph tells its shape, and a node of it may be switched off") {
+  Stream stream, other;
+  DeviceArray<int> a(4, 1), b(4, 1);
+  cudaEvent_t forked, joined;
+  REQUIRE(cudaEventCreate(&forked) == cudaSuccess);
+  REQUIRE(cudaEventCreate(&joined) == cudaSuccess);
+  cudaGraph_t graph;
+  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  scale_add<<<1, 32, 0, stream>>>(a.get(), 4, 2, 0);
+  cudaEventRecord(forked, stream);
+  cudaStreamWaitEvent(other, forked);
+  scale_add<<<1, 32, 0, other>>>(b.get(), 4, 3, 0);
+  cudaEventRecord(joined, other);
+  scale_add<<<1, 32, 0, stream>>>(a.get(), 4, 1, 10);
+  cudaStreamWaitEvent(stream, joined);
+  total<<<1, 1, 0, stream>>>(a.get(), b.get(), a.get() + 3);
+  REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+
+  size_t count = 0;
+  REQUIRE(cudaGraphGetRootNodes(graph, nullptr, &count) == cudaSuccess);
+  REQUIRE(count == 1);
+  cudaGraphNode_t root, from[5], to[5], last[3];
+  REQUIRE(cudaGraphGetRootNodes(graph, &root, &count) == cudaSuccess);
+  REQUIRE(cudaGraphGetEdges(graph, nullptr, nullptr, nullptr, &count) == cudaSuccess);
+  REQUIRE(count == 4);
+  count = 5;
+  REQUIRE(cudaGraphGetEdges(graph, from, to, nullptr, &count) == cudaSuccess);
+  CHECK(count == 4);
+  int of_root = 0;
+  for (size_t i = 0; i < count; ++i) of_root += from[i] == root;
+  CHECK(of_root == 2);
+  count = 3;
+  REQUIRE(cudaGraphNodeGetDependentNodes(root, last, nullptr, &count) == cudaSuccess);
+  REQUIRE(count == 2);
+  CHECK(last[2] == nullptr);
+  const cudaGraphNode_t second = last[0];
+  count = 3;
+  REQUIRE(cudaGraphNodeGetDependentNodes(second, last, nullptr, &count) == cudaSuccess);
+  REQUIRE(count == 1);
+  const cudaGraphNode_t end = last[0];
+  count = 3;
+  REQUIRE(cudaGraphNodeGetDependencies(end, last, nullptr, &count) == cudaSuccess);
+  CHECK(count == 2);
+  REQUIRE(cudaGraphNodeGetDependencies(root, nullptr, nullptr, &count) == cudaSuccess);
+  CHECK(count == 0);
+
+  cudaGraphExec_t executable;
+  REQUIRE(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+  unsigned enabled = 0;
+  CHECK(cudaGraphNodeGetEnabled(executable, end, &enabled) == cudaSuccess);
+  CHECK(enabled == 1);
+  CHECK(cudaGraphNodeSetEnabled(executable, end, 0) == cudaSuccess);
+  CHECK(cudaGraphNodeGetEnabled(executable, end, &enabled) == cudaSuccess);
+  CHECK(enabled == 0);
+  REQUIRE(cudaGraphLaunch(executable, stream) == cudaSuccess);
+  REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
+  CHECK(a.values()[3] == 12);
+  CHECK(cudaGraphNodeSetEnabled(executable, end, 1) == cudaSuccess);
+  REQUIRE(cudaGraphLaunch(executable, stream) == cudaSuccess);
+  REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
+  CHECK(a.values()[0] == 34);
+  CHECK(a.values()[3] == 34 + 9);
+  CHECK(cudaGraphNodeSetEnabled(executable, nullptr, 1) == cudaErrorInvalidValue);
+  cudaGetLastError();
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+  cudaEventDestroy(forked), cudaEventDestroy(joined);
+}
+
 TEST_CASE("a graph built node by node, then changed") {
   DeviceArray<int> data(4, 1);
   int* pointer = data.get();

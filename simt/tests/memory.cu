@@ -215,6 +215,63 @@ TEST_CASE("stream-ordered allocation") {
   CHECK(cudaStreamDestroy(stream) == cudaSuccess);
 }
 
+TEST_CASE("a memory pool of the program's own") {
+  cudaMemPool_t pool = nullptr, other = nullptr;
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  REQUIRE(cudaMemPoolCreate(&pool, &properties) == cudaSuccess);
+  unsigned long long used = 1;
+  const auto in_use = [&] {
+    CHECK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess);
+    return used;
+  };
+  CHECK(in_use() == 0);
+  int* data = nullptr;
+  REQUIRE(cudaMallocFromPoolAsync(&data, 400, pool, nullptr) == cudaSuccess);
+  REQUIRE(cudaMemsetAsync(data, 0, 400) == cudaSuccess);
+  add_one<<<1, 128>>>(data, 100);
+  std::vector<int> host(100);
+  REQUIRE(cudaMemcpy(host.data(), data, 400, cudaMemcpyDeviceToHost) == cudaSuccess);
+  CHECK(host[99] == 1);
+  CHECK(in_use() == 400);
+  CHECK(cudaFreeAsync(data, nullptr) == cudaSuccess);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(in_use() == 0);
+  CHECK(cudaDeviceSetMemPool(0, pool) == cudaSuccess);
+  CHECK(cudaDeviceGetMemPool(&other, 0) == cudaSuccess);
+  CHECK(other == pool);
+  CHECK(cudaMemPoolTrimTo(pool, 0) == cudaSuccess);
+  CHECK(cudaMemPoolDestroy(pool) == cudaSuccess);
+  CHECK(cudaMemPoolDestroy(pool) == cudaErrorInvalidValue);
+  CHECK(cudaDeviceGetMemPool(&other, 0) == cudaSuccess);
+  CHECK(cudaMemPoolDestroy(other) == cudaErrorInvalidValue);  // the device's own
+  properties.location.id = 7;
+  CHECK(cudaMemPoolCreate(&pool, &properties) == cudaErrorInvalidDevice);
+  cudaGetLastError();
+}
+
+TEST_CASE("a box of bytes is filled, and nothing beside it") {
+  const size_t pitch = 16, rows = 4, layers = 3;
+  unsigned char* data = nullptr;
+  REQUIRE(cudaMalloc(&data, pitch * rows * layers) == cudaSuccess);
+  REQUIRE(cudaMemset(data, 1, pitch * rows * layers) == cudaSuccess);
+  const cudaPitchedPtr box{data, pitch, 12, rows};
+  REQUIRE(cudaMemset3D(box, 9, cudaExtent{5, 2, 3}) == cudaSuccess);
+  REQUIRE(cudaMemset3DAsync(box, 7, cudaExtent{1, 4, 1}) == cudaSuccess);
+  std::vector<unsigned char> host(pitch * rows * layers);
+  REQUIRE(cudaMemcpy(host.data(), data, host.size(), cudaMemcpyDeviceToHost) == cudaSuccess);
+  size_t wrong = 0;
+  for (size_t i = 0; i < host.size(); ++i) {
+    const size_t x = i % pitch, y = i / pitch % rows, z = i / pitch / rows;
+    wrong += host[i] != (x == 0 && z == 0 ? 7 : x < 5 && y < 2 ? 9 : 1);
+  }
+  CHECK(wrong == 0);
+  CHECK(cudaMemset3D(box, 9, cudaExtent{5, 5, 2}) == cudaErrorInvalidValue);
+  cudaGetLastError();
+  cudaFree(data);
+}
+
 TEST_CASE("fresh managed memory holds zeros") {
   int* managed = nullptr;
   REQUIRE(cudaMallocManaged(&managed, 100 * sizeof(int)) == cudaSuccess);

@@ -226,3 +226,33 @@ TEST_CASE("several host threads may launch at once") {
   for (auto& host : hosts) host.join();
   CHECK(sum.values()[0] == threads * launches * 64);
 }
+
+TEST_CASE("a stream keeps its attributes") {
+  cudaStream_t stream, other;
+  REQUIRE(cudaStreamCreate(&stream) == cudaSuccess);
+  REQUIRE(cudaStreamCreate(&other) == cudaSuccess);
+  cudaStreamAttrValue value{}, back{};
+  value.accessPolicyWindow.base_ptr = &stream;
+  value.accessPolicyWindow.num_bytes = 128;
+  value.accessPolicyWindow.hitRatio = 0.5f;
+  value.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
+  CHECK(cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &value) ==
+        cudaSuccess);
+  CHECK(cudaStreamCopyAttributes(other, stream) == cudaSuccess);
+  CHECK(cudaStreamGetAttribute(other, cudaStreamAttributeAccessPolicyWindow, &back) == cudaSuccess);
+  CHECK(back.accessPolicyWindow.num_bytes == 128);
+  CHECK(back.accessPolicyWindow.hitProp == cudaAccessPropertyPersisting);
+  value.accessPolicyWindow.hitRatio = 1.5f;
+  CHECK(cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &value) ==
+        cudaErrorInvalidValue);
+  value.priority = -2;
+  CHECK(cudaStreamSetAttribute(stream, cudaStreamAttributePriority, &value) == cudaSuccess);
+  int priority = 0;
+  CHECK(cudaStreamGetPriority(stream, &priority) == cudaSuccess);
+  CHECK(priority == -2);
+  CHECK(cudaStreamGetAttribute(stream, cudaLaunchAttributeClusterDimension, &back) ==
+        cudaErrorInvalidValue);
+  CHECK(cudaCtxResetPersistingL2Cache() == cudaSuccess);
+  cudaGetLastError();
+  cudaStreamDestroy(stream), cudaStreamDestroy(other);
+}
