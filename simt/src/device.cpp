@@ -331,8 +331,29 @@ void Device::sleep_until_work() {
   if (spin_until(something)) return;
   std::unique_lock<std::mutex> lock(mutex_);
   ++idle_or_polling;
-  work_available_.wait(lock, something);
+  if (options().deferred) {
+    tell_what_waits(lock, something);
+  } else {
+    work_available_.wait(lock, something);
+  }
   --idle_or_polling;
+}
+
+// SIMT_STREAMS=deferred: a host that waits by reading memory, instead of for a stream, waits for
+// ever. The lock is held.
+template <class Function>
+void Device::tell_what_waits(std::unique_lock<std::mutex>& lock, Function something) {
+  const auto timeout = std::chrono::duration<double>(options().patience);
+  for (uint64_t seen = asked_; !work_available_.wait_for(lock, timeout, something); seen = asked_) {
+    if (outstanding_ == 0 || seen != asked_ || told_what_waits_) continue;
+    told_what_waits_ = true;
+    fprintf(
+        stderr,
+        "simt: for %.0f s the host has asked for nothing, and with SIMT_STREAMS=deferred its work "
+        "waits until it waits for that: cudaStreamSynchronize or the like; one that polls "
+        "memory instead waits for ever\n",
+        options().patience);
+  }
 }
 
 // ---- faults -----------------------------------------------------------------------------------

@@ -158,6 +158,8 @@ class Device {
   void want(const OperationPtr& operation);
   void want_all();
   template <class Function>
+  void tell_what_waits(std::unique_lock<std::mutex>& lock, Function something);
+  template <class Function>
   void for_each_stream(Function f);
   std::vector<OperationPtr> predecessors(CUstream_st* stream);
   void meet_at_grid(Launch& launch);
@@ -192,6 +194,7 @@ class Device {
   std::atomic<uint64_t> outstanding_{0};  // operations not done
   std::atomic<int> pending_work_{0};      // entries of ready_ and running_ (a hint for spinning)
   uint64_t launches_ = 0;
+  bool told_what_waits_ = false;
   std::atomic<bool> quitting_{false};
   std::vector<std::thread> threads_;
 };

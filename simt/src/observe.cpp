@@ -10,6 +10,7 @@
 #include <iostream>
 #include <map>
 
+#include "device.h"
 #include "dwarf_lines.h"
 #include "memory.h"
 #include "options.h"
@@ -522,7 +523,9 @@ bool Watcher::finding(const Finding& finding) {
 }
 
 // Memory that is never freed, told line by line.
+// After a fault nothing can be freed any more.
 void Watcher::report_leaks() {
+  if (Device::get().fault() != cudaSuccess) return;
   std::map<std::pair<std::string, int>, std::pair<uint64_t, uint64_t>> places;
   for (const Allocation& allocation : memory.living()) {
     auto& [count, bytes] = places[{allocation.at.file, allocation.at.line}];

@@ -3,6 +3,7 @@
 // starts itself with PROGRAM=name.
 #include <cooperative_groups.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -195,11 +196,33 @@ void allocate_and_free() {
   cudaFree(array());
 }
 
+__global__ void beyond(int* a) { a[1000] = 1; }
+void fault_and_free() {
+  int* a = array();
+  beyond<<<1, 1>>>(a);
+  if (cudaDeviceSynchronize() == cudaSuccess || cudaFree(a) == cudaSuccess) exit(3);
+}
+// For five seconds, or until the kernel has run.
+void poll_memory() {
+  int* flag = nullptr;
+  cudaMallocHost(&flag, 128);
+  *flag = 0;
+  fill<<<1, 1>>>(flag);
+  const auto begin = std::chrono::steady_clock::now();
+  while (*static_cast<volatile int*>(flag) == 0 &&
+         std::chrono::steady_clock::now() - begin < std::chrono::seconds(5)) {
+  }
+  cudaDeviceSynchronize();
+  cudaFreeHost(flag);
+}
+
 TEST_CASE("run PROGRAM", "[.]") {
   const char* name = getenv("PROGRAM");
   REQUIRE(name != nullptr);
   if (std::string(name) == "forgets") return allocate_and_forget();
   if (std::string(name) == "frees") return allocate_and_free();
+  if (std::string(name) == "faults") return fault_and_free();
+  if (std::string(name) == "polls") return poll_memory();
   programs().at(name).run();
 }
 
@@ -220,6 +243,22 @@ TEST_CASE("memory that is never freed is named if SIMT_LEAKS asks for it") {
   CHECK(tells("200 bytes in 2 pieces are", "forgotten"));
   CHECK(tells("12 bytes are", "forgotten list"));
   CHECK(result.output.find("\nsimt: 2 errors\n") != std::string::npos);
+  const tests::CommandResult fault = said("SIMT_LEAKS=1 PROGRAM=faults");
+  INFO(fault.output);
+  CHECK(fault.status == 1);
+  CHECK(fault.output.find("[out-of-bounds]") != std::string::npos);
+  CHECK(fault.output.find("[leak]") == std::string::npos);  // nothing can be freed any more
+}
+
+TEST_CASE("a host that polls while its work waits to be waited for is told so") {
+  const auto said = [](const std::string& settings) {
+    return tests::run_command(settings + " SIMT_TIMEOUT=1 PROGRAM=polls " + tests::this_program() +
+                              " 'run PROGRAM' 2>&1")
+        .output;
+  };
+  const std::string hint = "one that polls memory instead waits for ever";
+  CHECK(said("SIMT_STREAMS=deferred").find(hint) != std::string::npos);
+  CHECK(said("").find(hint) == std::string::npos);
 }
 
 TEST_CASE("why a copy fails is told") {
