@@ -271,7 +271,7 @@ __attribute__((noinline)) WatchedMemory* BlockWatch::look_up(const Access& acces
                                                   : "host-pointer";
     std::string what = bytes_text(access);
     if (freed) {
-      what += heap_holds(pointer(access.address)) ? " after free or delete" : " after cudaFree";
+      what += heap_holds(pointer(access.address)) ? " after free or delete" : " after it was freed";
     } else if (device || before_shared) {
       what = "out-of-bounds " + what;
     } else {

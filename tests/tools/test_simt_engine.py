@@ -1,6 +1,7 @@
 """simt's engine: two libraries of the same objects, each of which is compiled once."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -90,6 +91,19 @@ class Colours(ToolCase):
                 seen = self.seen_on_terminal(words, term, CXX=str(compiler))
                 self.assertIn("it was told: ", seen)
                 self.assertEqual("-fdiagnostics-color=always" in seen, shown, seen)
+
+
+class Checks(unittest.TestCase):
+    def test_each_stands_in_the_documentation(self):
+        named = set()
+        for source in (REPOSITORY / "simt/src").glob("*.cpp"):
+            text = source.read_text(encoding="utf-8")
+            named |= set(re.findall(r'\breport\(\{?\s*"([a-z]+(?:-[a-z]+)*)"', text))
+            named |= set(re.findall(r'\bcheck = "([a-z]+(?:-[a-z]+)*)"', text))
+        named -= {"memory"}  # of a build without checks
+        self.assertLess({"race", "assert", "grid-sync"}, named)
+        table = (REPOSITORY / "simt/checks-and-counters.md").read_text(encoding="utf-8")
+        self.assertEqual([name for name in sorted(named) if f"`{name}`" not in table], [])
 
 
 if __name__ == "__main__":
