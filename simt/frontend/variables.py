@@ -338,7 +338,9 @@ def _is_static_of_kernel(source, i):
         return False
     first = source.statement_start(i)
     words = {t.text for t in tokens[first:source.statement_end(i)] if t.kind == "name"}
-    return tokens[first - 1].text in (";", "{", "}") and _makes_variable(source, i) and not \
+    stands_alone = tokens[first - 1].text in (";", "{", "}") and \
+        tokens[first].text not in ("if", "else", "for", "while", "do", "case", "default")
+    return stands_alone and _makes_variable(source, i) and not \
         words & {"const", "constexpr", "__simt_shared__", "__simt_constant__", "thread_local"}
 
 

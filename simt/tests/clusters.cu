@@ -2,6 +2,8 @@
 #include <cooperative_groups.h>
 #include <cuda.h>
 
+#include <cuda/ptx>
+
 #include <cstdint>
 #include <vector>
 
@@ -246,6 +248,45 @@ TEST_CASE("st.async and a copy from the shared memory of one block into that of 
   REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
   const auto values = out.values();
   for (unsigned i = 0; i < 32; ++i) CHECK(values[i] == 1000 * (i % 4 + 1) + 100 + i % 16);
+}
+
+__global__ void send_by_functions(int* out) {
+  namespace ptx = cuda::ptx;
+  __shared__ alignas(16) int words[4];
+  __shared__ alignas(16) double pair[2];
+  __shared__ uint64_t full;
+  auto cluster = cg::this_cluster();
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&full, 1);
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cluster, ptx::space_shared, &full,
+                                   16 + 16);
+  }
+  cluster.sync();
+  if (threadIdx.x == 0) {
+    const unsigned peer = cluster.block_rank() ^ 1;
+    const int rank = static_cast<int>(cluster.block_rank());
+    int* their_words = cluster.map_shared_rank(words, peer);
+    double* their_pair = cluster.map_shared_rank(pair, peer);
+    uint64_t* their_full = cluster.map_shared_rank(&full, peer);
+    const int two[] = {20 + rank, 30 + rank};
+    const double values[] = {0.5, 1.5};
+    ptx::st_async(their_words, 10 + rank, their_full);
+    ptx::st_async(their_words + 1, 40 + rank, their_full);
+    ptx::st_async(their_words + 2, two, their_full);
+    ptx::st_async(their_pair, values, their_full);
+  }
+  while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &full, 0)) {
+  }
+  if (threadIdx.x < 4) out[4 * blockIdx.x + threadIdx.x] = words[threadIdx.x];
+  if (threadIdx.x == 4) out[8 + blockIdx.x] = static_cast<int>(10 * (pair[0] + pair[1]));
+  cluster.sync();
+}
+
+TEST_CASE("st_async of cuda::ptx") {
+  DeviceArray<int> out(10);
+  REQUIRE(launch(send_by_functions, dim3(2), dim3(32), dim3(2), 0, out.get()) == cudaSuccess);
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(out.values() == std::vector<int>{11, 41, 21, 31, 10, 40, 20, 30, 20, 20});
 }
 
 TEST_CASE("a copy to all blocks of the cluster") {

@@ -377,6 +377,13 @@ __global__ void use_direct(long long* out) {
            of_a_function(add_two, 3) + of_an_array(array_behind) + of_a_colour(kBlue);
   out[6] = of_a_limit({});
   out[7] = ++calls + ++kept[1];
+  if (out == nullptr) [[maybe_unused]]
+    static int unused;
+  switch (out[7]) {
+    default: static int labelled; out[7] += labelled;
+  }
+  static int &same = calls, (*function)(int, int) = add_two;
+  same = function(same, 0);
 }
 
 TEST_CASE("a first value may stand in parentheses") {
