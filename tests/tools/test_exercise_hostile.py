@@ -6,13 +6,16 @@ import contextlib
 import json
 import os
 import random
+import subprocess
+import time
 import unittest
 from types import SimpleNamespace
 from unittest import mock
 
 from tool_case import REPOSITORY, ToolCase
 
-from exercise import building, catalog, judging, processes, rules, running, skeleton
+from exercise import building, catalog, handing_in, judging, processes, rules, running, similar
+from exercise import skeleton
 from exercise.catalog import ExerciseError
 
 SEAL = "5ea1" * 16
@@ -176,20 +179,29 @@ class Rules(ToolCase):
             "#include <cmath>\n#include <cooperative_groups.h>\n#include \"common/kit/align.hpp\"",
             "const int thread = __popc(__ballot_sync(~0u, true)); auto read = [] {}; read();",
             "[[maybe_unused]] int constructor, write, signal; // \\\n getenv",
+            'printf("ERROR %d", i);  // the array "R", and why??/',
+            "int x = 0; // l'été\r\nfloat y = 1e-3f + 0x1.8p+3 + 1'000'000;\r\n",
         ):
             self.look(text)
 
     def test_what_is_not_and_where_it_stands(self):
         for line, what, text in (
-            (1, "define main", "#define main mine"),
+            (1, "#define main", "#define main mine"),
+            (1, "#undef cudaFree", "#undef cudaFree"),
+            (1, "#undef vector_add", "#undef vector_add"),
             (2, "use getenv", "\nint x = getenv(0) != 0;"),
             (1, "use getenv", "ge\\\ntenv(0);"),
-            (3, "use getenv", "/*\n*/ // \\\n\ngetenv(0);"),
+            (4, "use getenv", "/*\n*/ // \\\n\ngetenv(0);"),
+            (3, "use getenv", "int a = \\\n 1;\ngetenv(0);"),
             (1, "use getenv", "char c = '\"'; getenv(0);"),
             (1, "use getenv", "#define READ getenv"),
+            (1, "use getenv", "#if getenv"),
+            (1, "use __has_include", "#if __has_include(<x>)"),
+            (1, "use __managed__", "__managed__ float all[9];"),
             (1, "use ##", "#define A(x, y) x##y"),
-            (1, "use %:", "%:define x"),
-            (1, 'use ??/ or R"', 'auto s = R"(")";'),
+            (1, "use %:", "%:define word"),
+            (2, 'have R"...", which begins a raw string', '\nauto s = R"(")";'),
+            (1, 'have u8R"..."', 'auto s = u8R\\\n"(")";'),
             (1, "use __attribute__", "__attribute__((constructor)) void f();"),
             (1, "use gnu", "[[gnu::constructor]] void f();"),
             (1, "use _Pragma", '_Pragma("GCC optimize")'),
@@ -200,13 +212,73 @@ class Rules(ToolCase):
             (1, "use asm", 'asm("nop");'),
             (1, "use simt", "namespace simt { void profile_reset(); }"),
             (1, "include", '#include "01_vector_add/exercises/03_grid_stride/grid_stride.cuh"'),
-            (1, "include <unistd.h>", "/*\n*/ # /**/ include <unistd.h>"),
+            (2, "include <unistd.h>", "/*\n*/ # /**/ include <unistd.h>"),
+            (1, "include <unistd.h>", "\ufeff#include <unistd.h>"),
             (1, "include <common/kit/../../x>", "#include <common/kit/../../x>"),
-            (1, "include __FILE__", "#include __FILE__"),
+            (1, "have more than one name behind #include", "#include __FILE__"),
+            (2, "have bytes that are 0: it must be UTF-8", "\ni\0n\0t\0"),
         ):
-            with self.assertRaisesRegex(ExerciseError, r"guard.cuh:\d+: a file may not") as found:
-                self.look(text)
-            self.assertIn(f"guard.cuh:{line}: a file may not {what}", str(found.exception))
+            self.assert_refused(text, line, what)
+
+    def assert_refused(self, text, line, what):
+        with self.assertRaisesRegex(ExerciseError, r"guard.cuh:\d+: a file may not") as found:
+            self.look(text)
+        self.assertIn(f"guard.cuh:{line}: a file may not {what}", str(found.exception))
+
+    def test_nothing_hides_code_from_the_rules_that_the_compiler_sees(self):
+        head, end = "#if 0\n{}\n#endif\n", "\n#if 0\n*/\n#endif\n"
+        quote, number = "have a quote without its end", "have a quote right behind a number"
+        name = "have more than one name behind #include"
+        for line, what, text in (
+            (2, quote, head.format('" /*')),
+            (2, quote, head.format("don't /*")),
+            (2, quote, '#if 1\n#endif "/*\n'),
+            (2, number, head.format("1'.\"x\"/*")),
+            (2, number, head.format("1e+'a'\"x\"/*")),
+            (2, number, head.format("1p+'a'\"x\"/*")),
+            (2, "have $ outside of quotes", head.format("$1'a\"x\"/*")),
+            (2, "have é outside of quotes", head.format("é1'a\"x\"/*")),
+            (2, "have \\ outside of quotes", head.format("1\\u00e9'a'\"x\"/*")),
+            (2, "include </*>", head.format("#include </*>")),
+            (2, name, head.format("#include <cmath> </*>")),
+            (2, name, head.format('#include <cmath> "\\"x"/*"')),
+            (1, "have the end of a line that is CR alone", "// \r"),
+            (1, "have the end of a line that is CR alone", "/* *\\\r/"),
+            (1, 'have R"...", which', 'const char* q = R\\\n"(" /*)";\n'),
+        ):
+            with self.subTest(text):
+                code = text + "getenv(0);" + end
+                words = ["g++", "-std=c++17", "-E", "-P", "-x", "c++", "-"]
+                seen = subprocess.run(words, input=code.encode(), capture_output=True).stdout
+                self.assertIn(b"getenv(0)", seen)
+                self.assert_refused(code, line, what)
+
+    def test_a_comment_of_the_authors_frees_no_word_and_no_code_the_engine(self):
+        multiply_add = catalog.find(REPOSITORY, "01/multiply_add")
+        self.assertRegex(multiply_add.author_file.read_text(), r"//.*\bexercise\b")
+        file = self.root / "multiply_add.cuh"
+        for word in ("exercise", "simt", "main"):
+            file.write_text(f"namespace {word} {{}}\n")
+            with self.assertRaisesRegex(ExerciseError, f"may not use {word} "):
+                rules.look_at(file, multiply_add)
+        author = "exercise simt main asm\n"
+        with mock.patch.object(rules.cli, "read_text", lambda _: author):
+            for word in author.split()[:3]:
+                with self.assertRaisesRegex(ExerciseError, f"may not use {word} "):
+                    self.look(word)
+            self.look("asm")
+
+    def test_no_text_takes_long(self):
+        most = handing_in.MOST_BYTES
+        self.assertLessEqual(most, 1 << 18)
+        for piece in ('\\"', "/* ", "1'", "1e+", "\\ ", "<", "'", ".", "#include <\n", "__h", "*"):
+            for begin in ('"', "/*", ""):
+                text = (begin + piece * most)[:most]
+                begun = time.process_time()
+                with contextlib.suppress(ExerciseError):
+                    self.look(text)
+                similar.pairs({"ann": text, "bob": text}, "")
+                self.assertLess(time.process_time() - begun, 20, (begin, piece))
 
 
 BLOCKS = "const int grid = (n + block - 1) / block;"

@@ -3,7 +3,7 @@
   api.py        what an exercise's judge.py is written with: cases, expected values, points
   catalog.py    finds the exercises of the chapters
   skeleton.py   makes the student's file out of the author's
-  rules.py      what a student's file may hold
+  rules.py      what a student's file may hold; tokens.py reads it as g++ does
   building.py   builds the program that runs a student's file, whose frame is runner.cpp
   running.py    runs it on a case, in a process of its own
   comparing.py  says what is wrong with what came back

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import cli
 
+from . import tokens
 from .catalog import ExerciseError
 
 INCLUDES = re.compile(
@@ -29,8 +30,8 @@ WORDS = set(
     exit _exit _Exit quick_exit at_quick_exit atexit on_exit sigaction longjmp setjmp
     mmap mprotect mremap munmap madvise shm_open memfd_create pthread_create jthread
     no_sanitize no_sanitize_thread no_instrument_function gnu asm incbin simt exercise main
-    cudaMallocManaged cudaMallocHost cudaHostAlloc cudaHostRegister cudaHostGetDevicePointer
-    cudaLaunchHostFunc cudaStreamAddCallback
+    __managed__ cudaMallocManaged cudaMallocHost cudaHostAlloc cudaHostRegister
+    cudaHostGetDevicePointer cudaLaunchHostFunc cudaStreamAddCallback
     """.split()
 )
 # Of the words that begin with two underscores, those of CUDA are free; not these.
@@ -51,89 +52,64 @@ FAMILIES = re.compile(
     r"|noinline__|inline__|assume|builtin_\w+|LINE__)"
 )
 RESERVED = re.compile(r"__\w+|_[A-Z]\w*")
-SPLICE = re.compile(r"\\[ \t\v\f]*\r?\n")
-QUOTED = r"""(?:u8|[uUL])?"(?:\\.|[^"\\\n])*"|(?:u8|[uUL])?'(?:\\.|[^'\\\n])+'"""
-NUMBER = r"\.?\d(?:'?[\w.])*"
-COMMENTS = re.compile(rf"(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))|{QUOTED}|{NUMBER}|\w+", re.S)
-TOKENS = re.compile(
-    rf"(?P<string>{QUOTED})|{NUMBER}|(?P<word>[^\W\d][\w$]*)|(?P<paste>\#\#|%:)"
-)
+# What nobody may use, not even where the author does: the engine, and the frame around the file.
+NEVER = {"simt", "exercise", "main"}
 
 
 def look_at(file, exercise):
-    """Raises ExerciseError with the first thing that a file may not hold. What the author's file
-    holds, too, is free."""
-    text = file.read_bytes().decode("utf-8", errors="replace")
-    author = cli.read_text(exercise.author_file)
-    free = set(re.findall(r"\w+", author))
+    """Raises ExerciseError with the first thing that a file may not hold. The words and includes of
+    the author's code are free."""
+    text = file.read_bytes().decode("utf-8-sig", errors="replace")
+    author = list(tokens.lines(cli.read_text(exercise.author_file)))
+    free = {token.text for line in author for token in line if token.kind == "word"} - NEVER
+    includes = {token.text[1:-1] for line in author for token in line if token.kind == "header"}
     frame = set(re.findall(r"[A-Za-z_]\w*", exercise.frame))
     refused = getattr(exercise.judge(), "REFUSED", {})
-    for line, says in _findings(text, free, frame, set(_includes(author)), refused):
-        raise ExerciseError(f"{file.name}:{line}: {says}")
+    for line in tokens.lines(text):
+        for number, says in _findings(line, free, frame, includes, refused):
+            raise ExerciseError(f"{file.name}:{number}: {says}")
 
 
-def _includes(text):
-    return re.findall(r'#\s*include\s*[<"]([^>"]+)[>"]', text)
-
-
-def _findings(text, free, frame, includes, refused):
-    """(line, what is wrong). Reads as a compiler does: a backslash at the end of a line joins it
-    with the next, comments are blanks, a directive is a line that begins with #."""
-    if "??/" in text or re.search(r'R"', text):
-        yield 1, 'a file may not use ??/ or R"'
+def _findings(line, free, frame, includes, refused):
+    """(where, what is wrong) of the tokens of a line."""
+    plain = [token for token in line if token.kind != "blank"]
+    odd = next((token for token in plain if token.kind in ("odd", "raw")), None)
+    if odd:
+        what = odd.text if odd.kind == "odd" else f"{odd.text}...\", which begins a raw string"
+        yield odd.line, f"a file may not have {what}"
         return
-    for line, code in _logical_lines(text):
-        directive = re.match(r"\s*#\s*(\w*)(.*)", code, re.S)
-        if directive:
-            says = _of_directive(directive[1], directive[2].strip(), free, frame, includes)
-            if says:
-                yield line, says
-        before = ""
-        for token in TOKENS.finditer(code):
-            word = token["word"]
-            says = _of_word(word, free) if word else ""
-            if word in refused:
-                says = f"{word} {refused[word]}"
-            if token["paste"]:
-                says = f"a file may not use {token['paste']}"
-            elif token["string"] and before == "extern":
-                says = 'a file may not use extern "C"'
-            if says and not (directive and directive[1] == "include"):
-                yield line, says
-            before = token["word"]
-
-
-def _logical_lines(text):
-    """(a number, the line), lines that end in a backslash joined, comments as blanks. The number
-    leaves joined lines out."""
-    joined = SPLICE.sub("", text)
-    plain, last = [], 0
-    for found in COMMENTS.finditer(joined):
-        if found["comment"]:
-            plain += [joined[last : found.start()], " ", "\0" * found[0].count("\n")]
-            last = found.end()
-    plain = "".join([*plain, joined[last:]])
-    line = 1
-    for code in plain.split("\n"):
-        yield line, code.replace("\0", "")
-        line += 1 + code.count("\0")
+    if plain and plain[0].text in ("#", "%:"):
+        name = plain[1].text if len(plain) > 1 else ""
+        rest = "".join(t.text if t.kind != "blank" else " " for t in line)
+        rest = rest.partition(name or plain[0].text)[2].strip()
+        says = _of_directive(name, rest, free, frame, includes)
+        if says:
+            yield plain[0].line, says
+    for before, token in zip([None, *plain], plain):
+        says = _of_word(token.text, free) if token.kind == "word" else ""
+        if token.text in refused:
+            says = f"{token.text} {refused[token.text]}"
+        if token.text in ("##", "%:"):
+            says = f"a file may not use {token.text}"
+        elif token.kind == "quoted" and before and before.text == "extern":
+            says = 'a file may not use extern "C"'
+        if says:
+            yield token.line, says
 
 
 def _of_directive(name, rest, free, frame, includes):
     if name in ("include", "include_next", "import"):
-        found = re.match(r'[<"]([^>"]+)[>"]', rest)
-        path = found.group(1) if found and name == "include" else ""
+        path = rest[1:-1] if name == "include" else ""
         if path in includes or INCLUDES.fullmatch(path) and ".." not in path:
             return ""
         return f"a file may not include {rest} (exercises.md says what it may)"
-    if name == "define":
+    if name in ("define", "undef"):
         word = re.match(r"\w*", rest).group()
         if word in frame or word in KEYWORDS or word.startswith("cuda"):
-            return f"a file may not define {word}"
+            return f"a file may not #{name} {word}"
         return ""
-    if name in ("ifdef", "ifndef", "if", "elif", "else", "endif", "error", "undef", "warning"):
-        words = set(re.findall(r"[A-Za-z]\w+", rest))
-        return f"a file may not ask for {rest}" if "has_include" in rest or words & WORDS else ""
+    if name in ("ifdef", "ifndef", "if", "elif", "else", "endif", "error", "warning"):
+        return ""
     if name == "pragma" and PRAGMAS.match(rest):
         return ""
     return f"a file may not use #{name} {rest}".rstrip()

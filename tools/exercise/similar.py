@@ -2,9 +2,9 @@
 look. Comments and blanks do not count; nor does what the student was given, or what many write."""
 
 import itertools
-import re
 
-TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\s+|([A-Za-z_]\w*|[\d.]\w*|.)", re.S)
+from . import tokens
+
 LENGTH = 6  # words in a row
 FEWEST = 8  # rows that are a student's own, or there is nothing to compare
 SHARE = 0.6  # of them that are another's, too
@@ -29,5 +29,5 @@ def pairs(texts, given):
 
 
 def _rows(text):
-    words = [word for word in TOKEN.findall(text) if word]
+    words = [t.text for line in tokens.lines(text) for t in line if t.kind != "blank"]
     return {tuple(words[i : i + LENGTH]) for i in range(len(words) - LENGTH + 1)}
