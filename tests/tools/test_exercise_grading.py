@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import time
 import unittest
 from dataclasses import replace
@@ -15,7 +16,7 @@ from xml.etree import ElementTree
 
 from tool_case import REPOSITORY, ToolCase
 
-from exercise import building, catalog, grading, processes, rules, running, skeleton
+from exercise import building, catalog, grading, handing_in, processes, rules, running, skeleton
 from exercise.api import Array, Case
 from exercise.catalog import ExerciseError
 from exercise.course import Course
@@ -362,6 +363,36 @@ class Grading(ToolCase):
         self.assertIn("x: handin/work/01_vector_add/guard.cuh is not where it should be\n", out)
         self.assertIn("no students: .dot, __MACOSX, fifo, link2\n", out)
         self.assertTrue((self.out / "students" / names[-2] / "grade.json").exists())
+
+    def test_whatever_a_folder_is_like_the_run_has_an_end(self):
+        deep, wide = (self.submissions / name for name in ("deep", "wide"))
+        self.addCleanup(subprocess.run, ["rm", "-rf", deep])  # Python's own way is recursive, too
+        for levels in range(1900):
+            os.mkdir(f"{deep}{'/a' * levels}") if levels else deep.mkdir(parents=True)
+        wide.mkdir()
+        for number in range(9000):
+            (wide / f"{number:04}").mkdir()
+        self.hand_in("ann", skeleton.solution(self.text, "a"))
+        self.hand_in("bob", "x" * (handing_in.MOST_BYTES + 1))
+        self.hand_in("eve", skeleton.solution(self.text, "a"), "elsewhere")
+        (self.submissions / "eve/01_vector_add").mkdir()
+        (self.submissions / "eve/01_vector_add/guard.cuh").symlink_to("../elsewhere/guard.cuh")
+        with self.judged():
+            begun = time.process_time()
+            out = self.grade(grading.NoSandbox())
+            self.assertLess(time.process_time() - begun, 20)
+        self.assertIn("deep: no file found for 01/guard\n", out)
+        self.assertIn("graded 5 students", out)
+        self.assertEqual(self.points(), dict(ann="6", bob="0", deep="0", eve="6", wide="0"))
+        self.assertEqual(self.rows()["bob"]["why"], "guard.cuh has more than 262144 bytes")
+
+    def test_what_cannot_be_read_is_said_without_its_path(self):
+        self.hand_in("ann", "x")
+        says = PermissionError(13, "Permission denied", str(self.root))
+        with self.judged(), mock.patch.object(handing_in, "plain_bytes", side_effect=says):
+            self.grade(grading.NoSandbox())
+        row = self.rows()["ann"]
+        self.assertEqual((row["status"], row["why"]), ("refused", "Permission denied"))
 
     def test_whatever_the_judge_meets_the_others_are_graded(self):
         self.hand_in("ann", "x")

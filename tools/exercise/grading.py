@@ -93,7 +93,8 @@ class Paper:
         try:
             data = handing_in.read(file, folder)
         except OSError as error:
-            grade.status, grade.says = "refused", reports.plain(str(error))
+            says = error.strerror or str(error)  # without the path, which is nobody's business
+            grade.status, grade.says = "refused", reports.plain(says)
             return grade
         grade.sha256 = hashlib.sha256(data).hexdigest()
         if before and before.sha256 == grade.sha256 and before.status != "error":
