@@ -666,7 +666,8 @@ MUTANTS = {
         judge.write_text(text, encoding="utf-8")
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            author.selftest(self.root, catalog.all_exercises(self.root))
+            author.selftest(self.root, catalog.all_exercises(self.root), seed=3)
+        self.assertIn("inputs of seed 3\n", out.getvalue())
         self.assertIn("judge.py raises NameError: name 'nosuch' is not defined", out.getvalue())
         self.assertIn("0 passed, 1 failed", out.getvalue())
 

@@ -46,6 +46,8 @@ def selftest(root, exercises, seed=None):
             print(f"{word}  {exercise.id:<24} {seconds:5.1f} s", flush=True)
             for line in found:
                 print(f"        {line}")
+    if seed is not None:
+        print(f"inputs of seed {seed}")
     print(f"{len(exercises) - faulty} passed, {faulty} failed, 0 skipped")
     return faulty
 

@@ -8,6 +8,8 @@ TITLE = "Look, compute, try again"
 KIND = "step"
 MINUTES = 15
 REFUSED = {"atomicExch": "overwrites whatever the cell holds by then, a larger value, too"}
+# A rival comes before each atomicCAS (run.cu), and before none of these.
+REFUSED |= dict.fromkeys(("atomic", "atomic_ref"), "is no atomicCAS, which the task is about")
 
 
 def cases(random):
@@ -16,6 +18,8 @@ def cases(random):
     for k in range(300):
         if k % 3 == 0 or k % 128 >= 120 or k >= 292:  # whichever block comes last, one comes late
             with_nan[k] = math.nan
+    few_nan = floats(random, 100, -9, 9)
+    few_nan[3::7] = [math.nan] * len(few_nan[3::7])
     many = drawn(random, 501, 900)
     inputs = {
         "1 float": floats(random, 1),
@@ -24,6 +28,8 @@ def cases(random):
         "500 rising floats": rising,
         f"{many} floats": floats(random, many, -100, 100),
         "300 floats, some of them NaN": with_nan,
+        # Whatever gets in here stays: nobody brings the 50 back.
+        "100 floats, some of them NaN, none above the cell": few_nan,
         "129 equal floats": floats(random, 1) * 129,
         "1000 floats, none above the cell": floats(random, 990, -9, 9) + [50.0] * 10,
     }
