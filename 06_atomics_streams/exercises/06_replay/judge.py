@@ -113,6 +113,11 @@ MUTANTS = {
         "  cudaGraphInstantiateWithFlags(&executable, graph, 0);\n"
         "  cudaGraphLaunch(executable, stream);\n}"
     },
+    "an executable for each run, by a name in brackets": {
+        2: "for (int i = 0; i < times; ++i) {\n  cudaGraphExecDestroy(executable);\n"
+        "  (cudaGraphInstantiateWithFlags)(&executable, graph, 0);\n"
+        "  (cudaGraphLaunch)(executable, stream);\n}"
+    },
     "recorded into the default stream": {1: _RECORD.replace("step(k, stream)", "step(k, nullptr)")},
     "no graph: every kernel is launched": {
         2: "cudaGraphLaunch(executable, stream);\n"
