@@ -270,7 +270,8 @@ class Grading(ToolCase):
             DUE = {"01/guard": "2027-03-08 23:59"}
 
             def cases(exercise, random):
-                yield Case("ours", {"n": random.randrange(7, 8)}, [Array("x", [1.0] * 7)])
+                x, y = Array("x", [1.0] * 7), Array("y", [1.0] * 7, "in_out")
+                yield Case("ours", {"n": random.randrange(7, 8)}, [x, y])
             """,
         )
         before = os.environ.get("TZ")
@@ -299,6 +300,27 @@ class Grading(ToolCase):
         file.write_text("x y")
         with self.assertRaisesRegex(ExerciseError, "course.py: SyntaxError: "):
             Course.read(file, ["01/guard"])
+
+    def test_a_mistake_in_a_course_is_told_in_a_line(self):
+        self.hand_in("ann", skeleton.solution(self.text, "a"))
+        two = '[Array("x", [1.0] * 2), Array("y", [1.0] * 2, "in_out")]'
+        for says, body in (
+            ("01/guard: ZeroDivisionError: division by zero", "yield 1 / 0"),
+            ("01/guard: TypeError: 'int' object is not iterable", "return 3"),
+            ("01/guard: AttributeError: 'int' object has no attribute 'name'", "yield 3"),
+            ("01/guard, case 'ours': StopIteration: ", "yield Case('ours', {'n': 2}, [])"),
+            ("01/guard, case 'ours': KeyError: 'n'", f"yield Case('ours', {{'m': 2}}, {two})"),
+            ("01/guard, case 'ours': NameError: ", f"yield Case('ours', {{'n': 2}}, {two})\n"
+             "    nosuch()"),
+        ):
+            file = self.root / "course.py"
+            file.write_text(
+                "from exercise.api import Array, Case\n"
+                f"def cases(exercise, random):\n    {body}\n"
+            )
+            with self.judged(), self.assertRaises(ExerciseError) as found:
+                self.grade(grading.NoSandbox(), course=Course.read(file, []))
+            self.assert_one_line(str(found.exception), f"course.py: {says}")
 
     @staticmethod
     def set_clock(zone):
@@ -431,8 +453,9 @@ class Grading(ToolCase):
 
     def test_without_a_sandbox_there_is_no_grading_unless_it_is_asked_for(self):
         with mock.patch.object(Sandbox, "missing", lambda self, root: "no bwrap"):
-            with self.assertRaisesRegex(ExerciseError, "no sandbox here: no bwrap; --no-sandbox"):
+            with self.assertRaisesRegex(ExerciseError, "no sandbox here: no bwrap") as found:
                 grading.sandbox(REPOSITORY, False)
+            self.assertEqual((found.exception.status, ExerciseError.status), (3, 2))
             self.assertFalse(grading.sandbox(REPOSITORY, True).is_boxed)
 
     @unittest.skipIf(WITHOUT or os.geteuid() != 0, "only root's submissions run as another user")

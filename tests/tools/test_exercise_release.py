@@ -119,8 +119,8 @@ class Releases(ToolCase):
         self.assertEqual(len(list((self.out / "handouts").iterdir())), 1)
 
     def test_a_zip_for_gradescope_grades_what_its_folder_holds(self):
-        """As their image would: unpacked, set up, and called for a submission. simt and the tools
-        are this repository's, so that they are built already; no sandbox shows them there."""
+        """As their image would: unpacked, set up, and called for a submission. simt is
+        this repository's, so that it is built already; and there is no bwrap."""
         shutil.copy2(REPOSITORY / "exercise", self.root)
         self.commit()
         course = self.root.parent / "course.py"
@@ -140,8 +140,12 @@ class Releases(ToolCase):
                 path = archive.extract(each, home / "source")
                 os.chmod(path, each.external_attr >> 16)
         shutil.rmtree(home / "source/course/tools")
-        for name in ("simt", "common", "tools"):
+        for name in ("simt", "common"):
             (home / "source/course" / name).symlink_to(REPOSITORY / name)
+        shutil.copytree(REPOSITORY / "tools", home / "source/course/tools")
+        processes = home / "source/course/tools/exercise/processes.py"
+        text = processes.read_text().replace('("bwrap", ', '("no-bwrap", ')
+        processes.write_text(text)
         (home / "submission").mkdir()
         text = skeleton.solution(guard.author_file.read_text(), "a").replace("i < n", "i < n - 1")
         (home / "submission/guard.cuh").write_text(text)
@@ -157,6 +161,26 @@ class Releases(ToolCase):
         self.assertEqual(result["score"], 0)
         self.assertIn("is as it was before", result["tests"][1]["output"])
         self.assertIn("late", done.stdout)
+
+    def test_of_an_autograder_nothing_runs_without_walls_unless_none_are_to_be_had(self):
+        home, script = self.root / "autograder", self.root / "run_autograder"
+        (home / "submission").mkdir(parents=True)
+        self.executable(script, gradescope.RUN.partition("\n")[2].replace("@IDS@", "01/guard"))
+        exercise = """
+            echo "$@" >> "$AUTOGRADER/asked"
+            [[ $* == *--no-sandbox ]] || exit @STATUS@
+            mkdir -p "${4%/in}/out/students/student"
+            touch "${4%/in}/out/students/student/results.json"
+        """
+        for status, asked in ((1, 1), (2, 1), (3, 2), (137, 1)):
+            (home / "asked").unlink(missing_ok=True)
+            course = home / "source/course/exercise"
+            self.executable(course, exercise.replace("@STATUS@", str(status)))
+            words = ["bash", script]
+            env = {**os.environ, "AUTOGRADER": str(home)}
+            done = subprocess.run(words, env=env, capture_output=True)
+            lines = (home / "asked").read_text().splitlines()
+            self.assertEqual((len(lines), done.returncode == 0), (asked, status == 3), status)
 
     def test_a_solution_that_stands_somewhere_else_is_found(self):
         with (self.root / "05_reduction/exercises/01_tree/task.md").open("a") as file:

@@ -25,6 +25,8 @@ int main(int argc, char** argv) {
 class ExerciseError(Exception):
     """Something a reader or an author can mend; the message is one line."""
 
+    status = 2  # of the command that it ends
+
 
 @dataclass
 class Exercise:

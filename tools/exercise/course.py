@@ -23,6 +23,7 @@ from .catalog import ExerciseError
 class Course:
     due: dict = field(default_factory=dict)  # seconds, by the ID of an exercise
     cases: Callable = lambda exercise, random: ()
+    path: object = None
 
     @staticmethod
     def read(path, names):
@@ -39,7 +40,7 @@ class Course:
             raise ExerciseError(f"{path}: {type(error).__name__}: {error}") from error
         for name in sorted(set(due) - set(names)):
             raise ExerciseError(f"{path}: DUE names {name}, and there is no such exercise")
-        return Course(due, getattr(module, "cases", Course.cases))
+        return Course(due, getattr(module, "cases", Course.cases), path)
 
     def late(self, exercise, seconds):
         """How late a file is that was last changed then: "2 d 3 h", or nothing."""

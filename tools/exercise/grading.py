@@ -26,6 +26,12 @@ from .reports import Grade
 FILE_SECONDS = 60  # by the clock, for all cases of a file: whoever sleeps holds up all others
 
 
+class NoSandboxHere(ExerciseError):
+    """This machine has no place where submissions may run."""
+
+    status = 3
+
+
 @dataclass
 class Paper:
     """An exercise with the questions that all students are asked."""
@@ -48,8 +54,7 @@ class Paper:
     def open(self, box):
         """Makes the questions, once it is shown that the author's file earns full points here."""
         questions = judging.Questions(self.exercise.judge(), f"{self.seed} {self.exercise.id}")
-        more = random.Random(f"{self.seed} course {self.exercise.id}")
-        questions.cases += self.course.cases(self.exercise.id, more)
+        questions.cases += self._cases_of_course()
         names = [case.name for case in questions.cases]
         for name in set(names):
             if names.count(name) > 1:
@@ -64,6 +69,22 @@ class Paper:
         # On a busy machine the author's file is slow, too.
         self.seconds = max(FILE_SECONDS, 10 * (time.monotonic() - begin))
         self.questions = questions
+
+    def _cases_of_course(self):
+        """The course's own cases; raises ExerciseError if there is something wrong with one."""
+        draw = random.Random(f"{self.seed} course {self.exercise.id}")
+        module, cases, where = self.exercise.judge(), [], self.exercise.id
+        try:
+            for case in self.course.cases(self.exercise.id, draw):
+                where = f"{self.exercise.id}, case '{case.name}'"
+                cases.append(case)
+                module.expected(case)
+                for part in module.POINTS:
+                    judging.cases_of(part, [case])
+        except Exception as error:  # whatever a file may raise
+            says = f"{type(error).__name__}: {error}"
+            raise ExerciseError(f"{self.course.path}: {where}: {says}") from error
+        return cases
 
     def handed_in(self, folder):
         return handing_in.place(folder, self.exercise.chapter, self.name, self.is_only_name)
@@ -122,12 +143,12 @@ class Paper:
 
 
 def sandbox(root, goes_without):
-    """Where submissions run; raises ExerciseError if this machine has no such place."""
+    """Where submissions run; raises NoSandboxHere if this machine has no such place."""
     if goes_without:
         return NoSandbox()
     missing = Sandbox().missing(root)
     if missing:
-        raise ExerciseError(
+        raise NoSandboxHere(
             f"no sandbox here: {missing}; --no-sandbox runs without one, for files that you trust"
         )
     return Sandbox()
