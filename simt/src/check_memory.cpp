@@ -114,12 +114,12 @@ WatchedMemory* MemoryMap::find(uint64_t address) {
   return find_locked(address);
 }
 
-void MemoryMap::filled(const void* to, uint64_t size) {
+void MemoryMap::filled(const void* to, uint64_t size, Writer by) {
   const auto begin = reinterpret_cast<uint64_t>(to);
   std::shared_lock<std::shared_mutex> lock(mutex_);
   WatchedMemory* memory = find_locked(begin);
   if (memory != nullptr && memory->holds(begin, size)) {
-    memory->mark_written(begin - memory->base, size, kByKernel);
+    memory->mark_written(begin - memory->base, size, by);
   }
 }
 

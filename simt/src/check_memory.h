@@ -51,7 +51,7 @@ class MemoryMap {
  public:
   void allocated(const Allocation& allocation);
   void freed(const Allocation& allocation);
-  void filled(const void* to, uint64_t size);
+  void filled(const void* to, uint64_t size, Writer by);
   void copied(const void* to, const void* from, uint64_t size);
   // What simt::guard() says; and was it said of this byte? Guards count as unwritten.
   void guard(uint64_t address, uint64_t size);

@@ -7,6 +7,8 @@
 // Words that both sides read and write by volatile or atomic accesses are how host and kernel may
 // talk to one another; they order what they find.
 
+#include <algorithm>
+
 #include "device.h"
 #include "dwarf_lines.h"
 #include "memory.h"
@@ -299,7 +301,10 @@ void Watcher::copied(void* to, const void* from, size_t bytes, Location at) {
 
 void Watcher::filled(void* to, size_t bytes, Location at) {
   work_touches(reinterpret_cast<uint64_t>(to), bytes, true, "a fill", at);
-  memory.filled(to, bytes);
+  // Other bytes than zeros, one at a time, could carry what host code has computed.
+  const auto* begin = static_cast<const char*>(to);
+  const bool is_zero = std::all_of(begin, begin + bytes, [](char byte) { return byte == 0; });
+  memory.filled(to, bytes, is_zero ? kByKernel : kByHost);
 }
 
 void Watcher::stream_frees(const Allocation& allocation, Location at) {

@@ -37,9 +37,11 @@ void correct_exit_status(int status, void*) {
   _exit(1);
 }
 
-// The program's own data segment and what it holds thread by thread.
+// The program's own code and data, the part of it that may change, and what it holds thread by
+// thread.
 struct ProgramImage {
-  uint64_t begin = ~uint64_t{0}, end = 0, thread_bytes = 0;
+  uint64_t begin = ~uint64_t{0}, end = 0, variables = ~uint64_t{0}, variables_end = 0;
+  uint64_t thread_bytes = 0;
 };
 
 const ProgramImage& program_image() {
@@ -48,15 +50,23 @@ const ProgramImage& program_image() {
     dl_iterate_phdr(
         [](dl_phdr_info* object, size_t, void* result) {
           auto& image = *static_cast<ProgramImage*>(result);
+          uint64_t relocated = 0;
           for (int i = 0; i < object->dlpi_phnum; ++i) {
             const auto& segment = object->dlpi_phdr[i];
             const uint64_t begin = object->dlpi_addr + segment.p_vaddr;
             if (segment.p_type == PT_LOAD) {
               image.begin = std::min(image.begin, begin);
               image.end = std::max(image.end, begin + segment.p_memsz);
+              if ((segment.p_flags & PF_W) != 0) {
+                image.variables = std::min(image.variables, begin);
+                image.variables_end = std::max(image.variables_end, begin + segment.p_memsz);
+              }
             }
+            if (segment.p_type == PT_GNU_RELRO) relocated = begin + segment.p_memsz;
             if (segment.p_type == PT_TLS) image.thread_bytes = segment.p_memsz;
           }
+          // Constants with addresses in them come first, and are for reading from now on.
+          image.variables = std::max(image.variables, relocated);
           return 1;  // the first object is the program
         },
         &found);
@@ -279,7 +289,7 @@ void Watcher::named_barrier(unsigned warps) { watch_of(state.block)->named_barri
 void Watcher::copy_wrote(const void* address, size_t bytes) {
   const Block* owner = owner_of_shared(address);
   if (owner == nullptr) {
-    memory.filled(address, bytes);
+    memory.filled(address, bytes, kByKernel);
     return;
   }
   const char* shared =
@@ -383,6 +393,12 @@ void Watcher::freed(const Allocation& allocation) { memory.freed(allocation); }
 bool Watcher::is_program_data(uint64_t address) const {
   const ProgramImage& image = program_image();
   return address - image.begin < image.end - image.begin;
+}
+
+bool Watcher::is_program_constant(uint64_t address) const {
+  const ProgramImage& image = program_image();
+  const bool may_change = address - image.variables < image.variables_end - image.variables;
+  return is_program_data(address) && !may_change;
 }
 
 // ---- reports ----------------------------------------------------------------------------------

@@ -436,8 +436,9 @@ class Watcher final : public Observer {
   // A report about the running thread at the code address.
   void report(const char* check, const std::string& what, uint32_t pc, const std::string& more);
   uint32_t new_stamp(const Work& work);
-  // In the program's own image?
+  // In the program's own image? And there what stays as it is, such as a table that is constexpr?
   bool is_program_data(uint64_t address) const;
+  bool is_program_constant(uint64_t address) const;
 
   const bool checking;
   MemoryMap memory;

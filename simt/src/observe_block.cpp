@@ -255,8 +255,12 @@ __attribute__((noinline)) WatchedMemory* BlockWatch::look_up(const Access& acces
     return among_symbols(access.address) && find_allocation(pointer(access.address), &beside) &&
            beside.guard;
   };
-  if (memory == nullptr && !is_guard() &&
-      (watcher->is_program_data(access.address) || is_argument(access))) {
+  // What a function has that is `static` is no variable that we know, and is a device's. A judge's
+  // program (judge.h) has no use for it, and host code none for a way around the copies.
+  const bool is_data = watcher->is_program_data(access.address);
+  const bool is_let_pass =
+      *sealed_word() == 0 || (watcher->is_program_constant(access.address) && !writes(access.use));
+  if (memory == nullptr && !is_guard() && ((is_data && is_let_pass) || is_argument(access))) {
     return nullptr;
   }
   if (!watcher->checking) return nullptr;
@@ -275,7 +279,9 @@ __attribute__((noinline)) WatchedMemory* BlockWatch::look_up(const Access& acces
     } else if (device || before_shared) {
       what = "out-of-bounds " + what;
     } else {
-      what += access.address < 4096 ? " through a null pointer" : " of host memory in a kernel";
+      what += access.address < 4096 ? " through a null pointer"
+              : is_data ? " of a variable of the host in a kernel: is __device__ missing?"
+                        : " of host memory in a kernel";
     }
     watcher->report(check, what, access.pc, describe_address(pointer(access.address)));
   }

@@ -27,6 +27,19 @@ __global__ void both_kernel(const float* angle, float2* point) {
   sincosf(*angle, &point[blockIdx.x].y, &point[blockIdx.x].x);
 }
 
+int of_the_host = 4;
+constexpr int kTable[] = {10, 20};
+const char* const kNames[] = {"a", "b"};
+struct Base {
+  __host__ __device__ virtual int three() const { return 3; }
+};
+__global__ void constants_kernel(int* out, int i) {
+  const Base base;
+  const Base* volatile unknown = &base;
+  out[0] = kTable[i], out[1] = kNames[i][0], out[2] = unknown->three();
+}
+__global__ void write_kernel(int value) { of_the_host = value; }
+
 struct Buffer {
   std::vector<int> before = std::vector<int>(kCount, 1);
   int* device = nullptr;
@@ -74,10 +87,16 @@ TEST_CASE("bytes that are new are a kernel's, a fill's, or foreign") {
     CHECK(first == 200);
   }
   SECTION("a fill, and a copy of what a kernel wrote") {
-    REQUIRE(cudaMemset(buffer.device, 5, 8) == cudaSuccess);
+    REQUIRE(cudaMemset(buffer.device, 0, 8) == cudaSuccess);
     REQUIRE(cudaMemcpy(buffer.device + 40, buffer.device + 8, 16, cudaMemcpyDeviceToDevice) ==
             cudaSuccess);
     CHECK(buffer.foreign(&first) == 0);
+  }
+  SECTION("a fill with what host code has chosen") {
+    REQUIRE(cudaMemset(reinterpret_cast<char*>(buffer.device) + 5, 9, 1) == cudaSuccess);
+    REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+    CHECK(buffer.foreign(&first) == 1);
+    CHECK(first == 5);
   }
 }
 
@@ -146,6 +165,39 @@ TEST_CASE("run copies to the host", "[.]") {
 TEST_CASE("bytes that copies bring to the host are a kernel's, byte by byte") {
   const auto result = tests::run_command("printf word | SIMT_CHECK=1 SIMT_SEAL=1 " +
                                          tests::this_program() + " 'run copies to the host' 2>&1");
+  INFO(result.output);
+  CHECK(result.status == 0);
+}
+
+// In other programs such a variable may be what a function of the device has that is static.
+TEST_CASE("run variables of the host", "[.]") {
+  REQUIRE(simt::seal() == std::string("word"));
+  int* out = nullptr;
+  REQUIRE(cudaMalloc(&out, 3 * sizeof(int)) == cudaSuccess);
+  constants_kernel<<<1, 1>>>(out, 1);
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  int found[3] = {};
+  REQUIRE(cudaMemcpy(found, out, sizeof found, cudaMemcpyDeviceToHost) == cudaSuccess);
+  CHECK((found[0] == 20 && found[1] == 'b' && found[2] == 3));
+  SECTION("a write") {
+    write_kernel<<<1, 1>>>(5);
+    CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+  }
+  SECTION("a read") {
+    read_kernel<<<1, 1>>>(&of_the_host, out);
+    CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+  }
+  const auto reports = simt::check_reports();
+  REQUIRE(reports.size() == 1);
+  CHECK(reports[0].check == "host-pointer");
+  CHECK(reports[0].message.find("is __device__ missing?") != std::string::npos);
+  CHECK(cudaDeviceReset() == cudaSuccess);
+}
+
+TEST_CASE("where a judge looks on, kernels use no variable of the host") {
+  const auto result =
+      tests::run_command("printf word | SIMT_CHECK=1 SIMT_SEAL=1 " + tests::this_program() +
+                         " 'run variables of the host' 2>&1");
   INFO(result.output);
   CHECK(result.status == 0);
 }

@@ -295,6 +295,16 @@ cudaMemcpy(y, b, n * sizeof(float), cudaMemcpyHostToDevice);"""
 # (its code before the kernel, the kernel, the launch), and what the judge says without the rules.
 TRICKS = {
     "the host does it": ("", NOTHING, ON_HOST, "was written, but by no kernel"),
+    "kernels carry it to the host and back": (
+        "static float a[9999], b[9999];\n"
+        "__global__ void out_kernel(const float* x, const float* y, int n) {\n"
+        "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i < n) a[i] = x[i], b[i] = y[i];\n}\n",
+        "const int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n) y[i] = b[i];",
+        f"{BLOCKS}\nout_kernel<<<grid, block>>>(x, y, n);\ncudaDeviceSynchronize();\n"
+        "for (int i = 0; i < n; ++i) b[i] += a[i];",
+        "of a variable of the host in a kernel: is __device__ missing?",
+    ),
     "another main": ("#define main mine\n", "", BLOCKS, None),
     "checks off by a constructor": (
         "#include <cstdlib>\n__attribute__((constructor(101))) void off() {\n"
@@ -349,7 +359,7 @@ class Tricks(ToolCase):
                 else:
                     self.assertEqual(verdict.outcomes[1].points, 0, name)
                     self.assertIn(says, verdict.outcomes[1].says)
-                if head:
+                if head and "__global__" not in head:  # that is no word which the rules refuse
                     with self.assertRaises(ExerciseError):
                         rules.look_at(file, GUARD)
 

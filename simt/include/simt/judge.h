@@ -13,13 +13,14 @@ struct HostCopies {
 };
 HostCopies host_copies();
 
-// How many of these bytes differ from those in `before` though no kernel (and no fill on the
-// device) wrote them last; *first is the first of them. On the host that is whatever no copy has
-// brought there from such memory.
+// How many of these bytes differ from those in `before` though no kernel (and no fill with zeros on
+// the device) wrote them last; *first is the first of them. On the host that is whatever no copy
+// has brought there from such memory.
 size_t not_by_kernels(const void* address, const void* before, size_t bytes, size_t* first);
 
 // With SIMT_SEAL in the environment a program reads one word from its standard input, before
-// anything else of it runs, and nobody else can. What the engine writes holds it.
+// anything else of it runs, and nobody else can. What the engine writes holds it. A kernel of such
+// a program may use no variable of the host's, but for constants.
 const char* seal();
 
 // Writes the reports and the counts, and ends the program: nothing else of it runs any more.
