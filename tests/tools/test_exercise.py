@@ -141,6 +141,15 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(self.says(right, before=b"12"), "wrote 2 bytes before the start of y")
 
 
+class Words(unittest.TestCase):
+    def test_one_block_is_no_blocks(self):
+        self.assertEqual(api.many(1, "block"), "1 block")
+        self.assertEqual(api.many(0, "block"), "0 blocks")
+        counts = {"blocks": 1, "threads": 256, "global": {"load_requests": 64}}
+        part = catalog.find(REPOSITORY, "01/guard").judge().POINTS[-1]
+        self.assertIn("1 block of 256 threads were started", part.says(counts))
+
+
 class Marks(unittest.TestCase):
     """mark() on runs that are made up."""
 

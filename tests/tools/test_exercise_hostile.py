@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import signal
 import subprocess
 import time
 import unittest
@@ -129,6 +130,10 @@ class Readers(ToolCase):
         sums = {"threads": 7, "kernels": 2, "sites": [site], "active_lanes_per_instruction": 0}
         self.assertEqual(running.read_counts(path, SEAL), sums)
         self.assertEqual(running.read_counts(path, "another"), {})
+        with mock.patch.object(running.json, "loads") as loads:  # of 16 MB, say, which takes long
+            self.assertEqual(running.read_counts(path, "another"), {})
+            self.assertEqual(running.read_report(path, "another"), "")
+        loads.assert_not_called()
 
     def test_of_two_kernels_means_are_no_sums_and_the_largest_is_one_of_theirs(self):
         atomics = {"max_serialization": 2, "serialization": 1.5, "global_requests": 3}
@@ -147,6 +152,20 @@ class Readers(ToolCase):
         self.assertEqual(running._failure(processes.Done(-6, said)), says)
         said = "exercise: std::bad_alloc\n"  # what runner.cpp says if the host's code asks for it
         self.assertEqual(running._failure(processes.Done(1, said)), says)
+
+    def test_who_prints_without_end_has_no_end(self):
+        says = "no end within 64 MB that it wrote: an endless loop?"
+        self.assertEqual(running._failure(processes.Done(-signal.SIGXFSZ, "x\n")), says)
+        self.assertEqual(running.LIMITS.own().file_bytes, 64 << 20)  # of a file of one's own, too
+
+    def test_whose_compiler_has_had_its_time_has_no_end(self):
+        for what in ("Killed", "CPU time limit exceeded"):
+            said = f"g++: fatal error: {what} signal terminated program cc1plus\n"
+            done = processes.Done(1, said)
+            with mock.patch.object(building, "execute", lambda *_, **__: done):
+                with mock.patch.object(building, "prepare", lambda _: self.root):
+                    with self.assertRaisesRegex(ExerciseError, "not compile within 60 s of work"):
+                        building.build(REPOSITORY, GUARD, self.root / "a.cuh", self.root / "a")
 
     def test_what_is_no_plain_file_is_waited_for_by_nobody(self):
         path = self.root / "pipe"

@@ -81,6 +81,11 @@ def drawn(random, low, high, multiple=1, besides=()):
     return random.choice([size for size in sizes if size not in besides])
 
 
+def many(count, what):
+    """1 block, 2 blocks."""
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
 def product(a, b, m, n, k):
     """A B, of matrices that lie in lists row by row: A is m x k, B is k x n."""
     columns = [b[j : k * n : n] for j in range(n)]

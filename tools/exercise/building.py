@@ -20,6 +20,8 @@ NVCC = ["simt/nvcc", "-std=c++17", "-O1", "-I."]
 LIMITS = Limits(
     cpu_seconds=60, seconds=120, file_bytes=64 << 20, memory_bytes=2 << 30, processes=16
 )
+# What g++ says of its own compiler when that has had its time.
+KILLED = re.compile(r"fatal error: (Killed|CPU time limit exceeded) signal terminated program")
 KEPT_SECONDS = 3600  # programs of files that have changed since
 
 
@@ -58,7 +60,7 @@ def build(root, exercise, source, path, box=NoSandbox()):
         environment = {**_environment(root), "SIMT_LIBRARY": str(shared)}
         done = execute(words, view, limits, environment, box, with_stdout=True)
         said = done.said.replace(str(run_cu), "run.cu")
-        if done.is_endless():
+        if done.is_endless() or KILLED.search(said):
             raise ExerciseError(f"it does not compile within {LIMITS.cpu_seconds} s of work")
         if done.status != 0:
             raise ExerciseError(f"it does not compile:\n{_first_errors(said, root, source)}")

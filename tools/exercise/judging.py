@@ -136,12 +136,12 @@ def _too_few(part, counts, case):
     for kind, what, fewest in asked:
         started = counts[f"{kind}s"]
         if started < fewest:
-            return f"{started} {kind}{'s' * (started != 1)} for {what} that {fewest} can share"
+            return f"{api.many(started, kind)} for {what} that {fewest} can share"
         found = _sharing(counts, kind, what)
         if found < fewest:
             return (
-                f"{started} {kind}s were started, but share the {what} as if {found} did all; at "
-                f"least {fewest} are to share alike"
+                f"{api.many(started, kind)} were started, but share the {what} as if {found} did "
+                f"all; at least {fewest} are to share alike"
             )
     if part.busy:
         started, found = counts["threads"], _sharing(counts, "thread", "work")

@@ -29,7 +29,7 @@ class Limits:
     def own(self):
         """Those for a file of one's own: whoever has no end, or no end of memory, hears the same
         as in a sandbox. How many processes there are is no matter of this program."""
-        return replace(self, file_bytes=0, processes=0)
+        return replace(self, processes=0)
 
     def command(self):
         """The words in front of a command that runs within these limits."""

@@ -113,7 +113,10 @@ def write_case(case, file):
 def _sealed(path, seal):
     """What the engine wrote as JSON. ValueError if it was not the engine, or if it came to no end
     of it."""
-    found = json.loads(plain_bytes(path, MOST_REPORT).decode())
+    data = plain_bytes(path, MOST_REPORT)
+    if seal.encode() not in data:  # nobody takes the trouble to read what anybody else has written
+        raise ValueError("no seal")
+    found = json.loads(data.decode())
     if not isinstance(found, dict) or found.get("seal") != seal:
         raise ValueError("no seal")
     return found
@@ -145,6 +148,8 @@ def _failure(done):
     if any("bad_alloc" in line for line in lines):
         most = LIMITS.memory_bytes >> 20
         return f"no end within {most} MB of memory: an endless loop?"
+    if done.status == -signal.SIGXFSZ:
+        return f"no end within {LIMITS.file_bytes >> 20} MB that it wrote: an endless loop?"
     for line in lines:
         if line.startswith("exercise: "):
             return f"it stopped: {line[len('exercise: ') :]}"

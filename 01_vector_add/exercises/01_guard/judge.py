@@ -1,6 +1,6 @@
 """Exercise 01/guard."""
 
-from exercise.api import Array, Case, Count, Right, drawn, float32, floats
+from exercise.api import Array, Case, Count, Right, drawn, float32, floats, many
 
 TITLE = "Guard the last block"
 KIND = "step"
@@ -33,8 +33,9 @@ POINTS = [
         lambda counts, case: (counts["blocks"], counts["threads"])
         == (case.sizes["n"] // BLOCK, case.sizes["n"])
         and counts["global"]["load_requests"] <= 2 * case.sizes["n"] // 32,
-        lambda counts: f"{counts['blocks']} blocks of {counts['threads'] // counts['blocks']} "
-        f"threads were started, whose warps loaded {counts['global']['load_requests']} times",
+        lambda counts: f"{many(counts['blocks'], 'block')} of "
+        f"{counts['threads'] // counts['blocks']} threads were started, whose warps loaded "
+        f"{counts['global']['load_requests']} times",
         task=2,
         busy=0.9,
     ),

@@ -1,6 +1,6 @@
 """Exercise 01/multiply_add."""
 
-from exercise.api import Array, Case, Count, Right, drawn, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats, many
 
 TITLE = "A new problem: z = a x + y, on every second element of y"
 KIND = "problem"
@@ -46,8 +46,8 @@ POINTS = [
         lambda case: case.sizes["n"] > 70_000,
         lambda counts, case: counts["blocks"] <= MOST_BLOCKS
         and counts["threads"] >= FEWEST_THREADS,
-        lambda counts: f"{counts['blocks']} blocks and {counts['threads']} threads were started; "
-        f"{MOST_BLOCKS} blocks are the most, {FEWEST_THREADS} threads the fewest",
+        lambda counts: f"{many(counts['blocks'], 'block')} and {counts['threads']} threads were "
+        f"started; {MOST_BLOCKS} blocks are the most, {FEWEST_THREADS} threads the fewest",
         task=2,
         threads=lambda case: {"stores": FEWEST_THREADS * 3 // 4},
         busy=0.51,

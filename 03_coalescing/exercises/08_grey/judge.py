@@ -45,14 +45,16 @@ POINTS = [
         "at most 96 loads for 4096 pixels",
         _is_whole,
         lambda counts, case: counts["global"]["load_requests"] <= 96 * case.sizes["n"] // 4096,
-        lambda counts: f"{counts['global']['load_requests']} loads",
+        lambda counts: f"{counts['global']['load_requests']} loads; 12 for each 512 "
+        "pixels are enough",
     ),
     Count(
         1,
         "at most 32 stores",
         _is_whole,
         lambda counts, case: counts["global"]["store_requests"] <= 32 * case.sizes["n"] // 4096,
-        lambda counts: f"{counts['global']['store_requests']} stores",
+        lambda counts: f"{counts['global']['store_requests']} stores; 4 for each 512 "
+        "pixels are enough",
         blocks=lambda case: case.sizes["n"] // 2048,
     ),
     Count(
@@ -60,7 +62,8 @@ POINTS = [
         "each sector is loaded once",
         _is_whole,
         lambda counts, case: counts["global"]["load_sectors"] <= 384 * case.sizes["n"] // 4096,
-        lambda counts: f"{counts['global']['load_sectors']} sectors were loaded",
+        lambda counts: f"{counts['global']['load_sectors']} sectors were loaded; 48 for each "
+        "512 pixels are enough",
         busy=0.5,
     ),
 ]

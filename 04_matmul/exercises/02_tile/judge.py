@@ -1,6 +1,6 @@
 """Exercise 04/tile."""
 
-from exercise.api import Count, Right, drawn, product, product_case
+from exercise.api import Count, Right, drawn, many, product, product_case
 
 TITLE = "Load it once, use it sixteen times"
 KIND = "step"
@@ -45,7 +45,7 @@ POINTS = [
         lambda counts, case: counts["global"]["load_bytes_moved"] <= _most_bytes(case)
         and counts["global"]["load_bytes"] <= _most_bytes(case),
         lambda counts: f"{counts['global']['load_bytes'] // 4} floats were loaded by "
-        f"{counts['blocks']} blocks, {_sectors(counts):.1f} sectors a load",
+        f"{many(counts['blocks'], 'block')}, {_sectors(counts):.1f} sectors a load",
         blocks=lambda case: case.sizes["m"] * case.sizes["n"] // 768,
         threads=lambda case: {"loads": case.sizes["m"] * case.sizes["n"] // 2},
     ),
@@ -54,7 +54,7 @@ POINTS = [
         "at most two barriers a tile of k",
         _whole,
         lambda counts, case: counts["barriers"] <= counts["blocks"] * case.sizes["k"] // 16 * 2,
-        lambda counts: f"{counts['blocks']} blocks passed {counts['barriers']} barriers",
+        lambda counts: f"{many(counts['blocks'], 'block')} passed {counts['barriers']} barriers",
     ),
 ]
 

@@ -1,6 +1,6 @@
 """Exercise 04/vectors."""
 
-from exercise.api import Count, Right, drawn, product, product_case
+from exercise.api import Count, Right, drawn, many, product, product_case
 
 TITLE = "A tile of A, transposed on its way"
 KIND = "step"
@@ -35,7 +35,7 @@ POINTS = [
         # Blocks of 2 warps, tiles of 8 values of k, one load of A and one of B.
         lambda counts, case: counts["global"]["load_requests"]
         <= counts["blocks"] * 2 * case.sizes["k"] // 8 * 2,
-        lambda counts: f"{counts['blocks']} blocks of 2 warps loaded "
+        lambda counts: f"{many(counts['blocks'], 'block')} of 2 warps loaded "
         f"{counts['global']['load_requests']} times, twice a warp and tile is enough",
     ),
 ]

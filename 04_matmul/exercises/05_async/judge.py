@@ -1,6 +1,6 @@
 """Exercise 04/async."""
 
-from exercise.api import Count, Right, drawn, product, product_case
+from exercise.api import Count, Right, drawn, many, product, product_case
 
 TITLE = "Copies behind the multiplication"
 KIND = "step"
@@ -33,7 +33,7 @@ POINTS = [
         "one barrier a tile of k",
         _whole,
         lambda counts, case: counts["barriers"] <= counts["blocks"] * case.sizes["k"] // 16,
-        lambda counts: f"{counts['blocks']} blocks passed {counts['barriers']} barriers",
+        lambda counts: f"{many(counts['blocks'], 'block')} passed {counts['barriers']} barriers",
     ),
 ]
 

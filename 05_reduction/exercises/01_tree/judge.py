@@ -2,7 +2,7 @@
 
 import math
 
-from exercise.api import Array, Case, Count, Right, drawn, floats
+from exercise.api import Array, Case, Count, Right, drawn, floats, many
 
 TITLE = "A tree without conflicts"
 KIND = "step"
@@ -61,7 +61,7 @@ POINTS = [
         # Lanes part where 16, 8, 4, 2 and 1 of a warp add, and where thread 0 stores.
         lambda counts, case: counts["divergent_branches"] <= 6 * counts["blocks"],
         lambda counts: f"lanes parted at {counts['divergent_branches']} branches of "
-        f"{counts['blocks']} blocks, 6 a block are needed",
+        f"{many(counts['blocks'], 'block')}, 6 a block are needed",
     ),
 ]
 

@@ -1,6 +1,6 @@
 """Exercise 05/warp_sum."""
 
-from exercise.api import Array, Case, Count, Right, drawn, eighths
+from exercise.api import Array, Case, Count, Right, drawn, eighths, many
 
 TITLE = "A tree of shuffles"
 KIND = "step"
@@ -36,10 +36,11 @@ POINTS = [
         and counts["global"]["load_requests"] <= 8 * counts["blocks"]
         and counts["shared"]["load_requests"] <= 16 * counts["blocks"]
         and counts["instructions"] <= 480 * counts["blocks"],
-        lambda counts: f"{counts['blocks']} blocks passed {counts['barriers']} barriers, loaded "
-        f"{counts['global']['load_requests']} times, and {counts['shared']['load_requests']} times "
-        f"from shared memory; {counts['instructions'] // counts['blocks']} steps of warps a block, "
-        "as the emulator counts them",
+        lambda counts: f"{many(counts['blocks'], 'block')} passed {counts['barriers']} barriers, "
+        f"loaded {counts['global']['load_requests']} times, and "
+        f"{counts['shared']['load_requests']} times from shared memory; "
+        f"{counts['instructions'] // counts['blocks']} steps of warps a block, as the "
+        "emulator counts them",
     ),
 ]
 

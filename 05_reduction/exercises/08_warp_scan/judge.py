@@ -2,7 +2,7 @@
 
 from itertools import accumulate
 
-from exercise.api import Array, Case, Count, Right, drawn, eighths
+from exercise.api import Array, Case, Count, Right, drawn, eighths, many
 
 TITLE = "A scan without a tree"
 KIND = "step"
@@ -40,10 +40,11 @@ POINTS = [
         and counts["global"]["load_requests"] <= 8 * counts["blocks"]
         and counts["shared"]["load_requests"] <= 72 * counts["blocks"]
         and counts["instructions"] <= 800 * counts["blocks"],
-        lambda counts: f"{counts['blocks']} blocks passed {counts['barriers']} barriers, loaded "
-        f"{counts['global']['load_requests']} times, and {counts['shared']['load_requests']} times "
-        f"from shared memory; {counts['instructions'] // counts['blocks']} steps of warps a block, "
-        "as the emulator counts them",
+        lambda counts: f"{many(counts['blocks'], 'block')} passed {counts['barriers']} barriers, "
+        f"loaded {counts['global']['load_requests']} times, and "
+        f"{counts['shared']['load_requests']} times from shared memory; "
+        f"{counts['instructions'] // counts['blocks']} steps of warps a block, as the "
+        "emulator counts them",
     ),
 ]
 

@@ -1,6 +1,6 @@
 """Exercise 06/private."""
 
-from exercise.api import Array, Case, Count, Right, drawn
+from exercise.api import Array, Case, Count, Right, drawn, many
 
 TITLE = "A histogram of its own for every block"
 KIND = "step"
@@ -42,7 +42,7 @@ POINTS = [
         lambda counts, case: counts["atomics"]["global_executions"] <= counts["blocks"] * 256
         and counts["global"]["load_bytes"] <= 2 * case.sizes["n"],
         lambda counts: f"{counts['atomics']['global_executions']} atomics in global memory by "
-        f"{counts['blocks']} blocks, which loaded {counts['global']['load_bytes']} bytes",
+        f"{many(counts['blocks'], 'block')}, which loaded {counts['global']['load_bytes']} bytes",
         blocks=lambda case: 4,
         busy=0.2,  # with 16 bytes per load it is a third
     ),

@@ -1,6 +1,6 @@
 """Exercise 06/columns."""
 
-from exercise.api import Array, Case, Count, Right, drawn
+from exercise.api import Array, Case, Count, Right, drawn, many
 
 TITLE = "A bank for every lane"
 KIND = "step"
@@ -59,7 +59,7 @@ POINTS = [
         # 64 x 32 words a block, 32 in a pass, whatever the width of a load.
         lambda counts, case: _passes(counts) <= 64 * counts["blocks"],
         lambda counts: f"{_passes(counts)} passes through shared memory for the sums of "
-        f"{counts['blocks']} blocks; 64 a block are enough",
+        f"{many(counts['blocks'], 'block')}; 64 a block are enough",
     ),
 ]
 
