@@ -177,7 +177,7 @@ TEST_CASE("backward: the reference is what finite differences say") {
   }
 }
 
-// Clusters of two have a path for d = 256 alone, these three none for it.
+// Clusters of two have a path for d = 256 alone, these five none for it.
 const tests::Refuses kRefuses = [](const std::string& name, const bench::Settings::Given& size) {
   const bool is_256 = size.at("d") == 256;
   if (name == "paired" || name == "paired_in_order") return !is_256;
@@ -286,7 +286,11 @@ TEST_CASE("backward: two_passes and the rungs in order give the same bits in eve
   const bool real = device.is_real_gpu();
   // On a GPU several tiles of keys: at d = 256 others add than below.
   std::vector<bench::Settings::Given> shapes = {sizes(1, 2, 1, 65, 65, 0, 1)};
-  if (real) shapes = {sizes(1, 16, 4, 333, 333, 1, 1), sizes(1, 16, 4, 333, 333, 2, 1)};
+  // And more tiles than SMs, and heads that errands prepare.
+  if (real) {
+    shapes = {sizes(1, 16, 4, 333, 333, 1, 1), sizes(1, 16, 4, 333, 333, 2, 1),
+              sizes(1, 128, 64, 333, 777, 0, 0)};
+  }
   in_every_type([&](auto element) {
     using T = decltype(element);
     const auto ladder = backward_ladder<T>();
@@ -303,16 +307,17 @@ TEST_CASE("backward: two_passes and the rungs in order give the same bits in eve
   });
 }
 
-// Heads are begun sixteen at a time: the seventeenth is a band of its own.
-// Their blocks take tiles of keys in an order of their own: 16 heads at a time, and then one more.
+// Heads are begun in bands of 16, in persistent_in_order of 64 where tiles have few steps: the last
+// head is a band of its own.
 TEST_CASE("backward: every tile of keys of every head is taken") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   auto ladder = backward_ladder<__nv_bfloat16>();
   const auto all = ladder.variants;
   ladder.variants = {tests::variant_named(all, "in_order"),
-                     tests::variant_named(all, "persistent_in_order"),
                      tests::variant_named(all, "longest_first")};
   tests::every_variant_is_right(ladder, {sizes(1, 17, 17, 1, 260, 0, 1)});
+  ladder.variants = {tests::variant_named(all, "persistent_in_order")};
+  tests::every_variant_is_right(ladder, {sizes(1, 65, 65, 1, 260, 0, 1)});
 }
 
 // Two clusters, of which the last block has no keys; three steps for each of two heads that share
@@ -338,7 +343,7 @@ TEST_CASE("backward: blocks of in_order wait for their turn") {
 TEST_CASE("backward: couriers of persistent_in_order wait for their turn") {
   if (!bench::query_device().available) SKIP_TEST("needs a GPU");
   const auto ladder = backward_ladder<__nv_bfloat16>();
-  const auto problem = ladder.make_problem(sizes(1, 1, 1, 130, 400, 0, 0));
+  const auto problem = ladder.make_problem(sizes(1, 1, 1, 130, 900, 0, 0));
   const auto rung = tests::variant_named(ladder.variants, "persistent_in_order");
   CHECK(runs_that_differ(*problem, rung, 20) == 0);
 }
@@ -384,6 +389,19 @@ TEST_CASE("backward: a persistent block goes from one tile of keys to the next")
   tests::every_variant_is_right(ladder,
                                 {sizes(1, 270, 135, 3, 5, 0, 0), sizes(2, 70, 70, 5, 3, 1, 1),
                                  sizes(1, 140, 140, 2, 130, 0, 1)});
+}
+
+// A block with several errands and several tiles, one after the other.
+TEST_CASE("backward: on a GPU a warp runs one errand after the other") {
+  const auto device = bench::query_device();
+  if (!device.available || !device.is_real_gpu()) SKIP_TEST("needs a real GPU");
+  auto ladder = backward_ladder<__nv_bfloat16>();
+  const auto all = ladder.variants;
+  ladder.variants = {tests::variant_named(all, "errands"),
+                     tests::variant_named(all, "persistent_in_order")};
+  tests::every_variant_is_right(
+      ladder, {sizes(1, 400, 400, 130, 300, 0, 0), sizes(1, 400, 400, 130, 300, 0, 1),
+               sizes(1, 400, 200, 130, 300, 1, 0), sizes(1, 400, 200, 130, 300, 1, 1)});
 }
 
 TEST_CASE("backward: errands make D and zeros for heads that come later") {

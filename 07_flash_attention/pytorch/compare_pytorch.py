@@ -6,13 +6,14 @@ Needs a Hopper GPU (sm_90), nvcc, and PyTorch 2.5 or newer with CUDA. Run from a
   python3 07_flash_attention/pytorch/compare_pytorch.py [--only forward,backward,training]
           [--d 64,128,256] [--n 512,1024,4096,16384] [--dtype fp16] [--json FILE]
 
-Rungs called chosen (forward: early_scores or longest_first; backward: errands, or paired at
-d = 256) have the instructions of cuDNN, wgmma and TMA; lazy_rescale, mma and square_tiles those of
-FlashAttention-2; in_order (paired_in_order at d = 256) has the same bits in each run. All work on
-the same tensors in one process and take turns, in a random order: many short ones, since the clock
-that a turn finds depends on how much power those before it drew, and some long ones, in which each
-meets the clock that its own power leaves. A ratio is the smaller of the two. Nobody's dispatch is
-counted: launches of the same kind are queued before a turn begins.
+Rungs called chosen (forward: early_scores or longest_first; backward: errands, or paired at d =
+256) have the instructions of cuDNN, wgmma and TMA; lazy_rescale, mma and square_tiles those of
+FlashAttention-2; in_order (persistent_in_order, or paired_in_order at d = 256) has the same bits in
+each run. All work on the same tensors in one process and take turns, in a random order: many short
+ones, since the clock that a turn finds depends on how much power those before it drew, and some
+long ones, in which each meets the clock that its own power leaves. A ratio is the smaller of the
+two. Nobody's dispatch is counted: launches of the same kind are queued before a turn begins.
+
 Tensors are bf16 (or fp16), random; there are as many sequences as fit into --tokens, and 2048 / d
 heads: at the default each tensor is larger than the L2 cache, so every launch finds it cold. Rates
 count 4 batch heads n^2 d operations, backward 10, half of that with a causal mask.

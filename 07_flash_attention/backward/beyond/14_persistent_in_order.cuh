@@ -2,9 +2,10 @@
 // do.
 //
 // A block per SM takes one tile of keys after the other, and two couriers take its dQ away, each
-// when its turn has come: a warpgroup may be a step ahead of its courier, and a block a tile. Who
-// draws a tile, draws it after all that it waits for. One warp is left for errands. What is still
-// wrong: where tiles have few steps, the turns of a head take longer than its products.
+// when its turn has come: a courier may still be at the last steps of a tile when its warpgroup has
+// begun the next. All tiles are drawn from a counter, the first ones, too: so a tile waits for
+// tiles alone that blocks have drawn which run. One warp is left for errands. What is still wrong:
+// where tiles have few steps, the turns of a head take longer than its products.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -99,7 +100,7 @@ __global__ void __launch_bounds__(kPersistentInOrderThreads, 1)
         at.next();
       };
       std::uint32_t phase = 1;
-      for (int number = blockIdx.x; number < count; phase ^= 1) {
+      for (int number = atomicAdd(drawn, 1); number < count; phase ^= 1) {
         const Steps steps(TileRange<Tile>::of(shape, number, band));
         const int kv_head = static_cast<int>(steps.kv_head);
         // The first queries are released first, then the values, then the keys.
@@ -113,7 +114,7 @@ __global__ void __launch_bounds__(kPersistentInOrderThreads, 1)
         ptx::mbarrier_arrive_expect_tx(&shared.k_full, Tile::kKeyBytes);
         ptx::tensor_load(shared.k, &maps.k, 0, steps.first_key, 0, kv_head, &shared.k_full);
         for (int step = 1; step < steps.count(); ++step) send(steps, step);
-        number = static_cast<int>(gridDim.x) + atomicAdd(drawn, 1);
+        number = atomicAdd(drawn, 1);
       }
       kit::wait(&shared.k_empty, phase);
       shared.tile = make_int2(-1, 0);
@@ -242,7 +243,7 @@ inline std::int64_t persistent_in_order_scratch(const Shape& shape) {
 
 // region band
 // How many heads are begun together. All tiles of keys of a head that are there at a time add in
-// turn. So where a tile has few steps, they should be few, of more heads.
+// turn. So where a tile has few steps, few tiles of a head should be there, and more heads.
 template <class Tile>
 int heads_of_band(const Shape& shape) {
   const auto keys = static_cast<double>(shape.keys());

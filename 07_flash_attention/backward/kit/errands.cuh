@@ -1,9 +1,9 @@
 // Errands for warps that neither multiply nor feed: D and zeros for dQ, for heads whose tiles of
 // keys come later.
 //
-// Such a warp has 24 registers. So TMA brings what it reads to shared memory, and writes the zeros
-// from there: no register waits for memory. An errand is 4096 elements of a head, 8 KB of O and of
-// dO, 16 KB of dQ in fp32. A warp draws it from a counter.
+// Such a warp has 24 registers. So TMA brings O and dO to shared memory, and writes the zeros from
+// there: of what is read only the log-sum-exp waits in registers. An errand is 4096 elements of a
+// head, 8 KB of O and of dO, 16 KB of dQ in fp32. A warp draws it from a counter.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -59,13 +59,13 @@ inline std::int64_t errands_scratch(const Shape& shape) {
 }
 
 // region ahead
-// How many K/V heads are prepared before the launch: those of the first wave of tiles, and a band
-// more, of so many heads as are begun together. And all, if a query sees few keys: there would be
-// more errands than the products leave time for.
-inline int heads_ahead(const Shape& shape, int tiles, int band) {
+// How many K/V heads are prepared before the launch: those of the first wave of tiles, and as many
+// more as are begun together. If a query sees fewer than 128 keys on average, all: errands take
+// time for each row, products for each pair, and errands would not be done in time.
+inline int heads_ahead(const Shape& shape, int tiles, int begun_together) {
   const auto kv_heads = static_cast<int>(shape.all_kv_heads());
   if (pairs(shape) < 128.0 * static_cast<double>(shape.rows())) return kv_heads;
-  return std::min(kv_heads, kit::divide_up(kit::multiprocessor_count(), tiles) + band);
+  return std::min(kv_heads, kit::divide_up(kit::multiprocessor_count(), tiles) + begun_together);
 }
 // endregion
 

@@ -16,8 +16,8 @@
 
 namespace backward {
 
-// count: for each K/V head the blocks that have added to dQ of its query heads, of `blocks`; zeros
-// before the first launch.
+// count: for each K/V head the blocks, or tiles of keys, that have been added to dQ of its query
+// heads, of `blocks`; zeros before the first launch.
 struct HeadsDone {
   int *count, blocks, group;
 

@@ -35,9 +35,10 @@ struct TileRange {
     group = shape.group();
   }
 
-  // Of any block. In a band so many heads are begun together (0: no bands): the first blocks take
-  // their first tiles of keys, the next ones their second tiles, and so on. Of 16 heads, 132 SMs
-  // have some eight tiles each at a time, which share the head's queries in L2.
+  // Of any block. band: how many heads are begun together; 0: one head after the other. The first
+  // blocks of a band take the first tiles of keys of its heads, the next ones their second tiles,
+  // and so on. Of 16 heads, 132 SMs have some eight tiles each at a time, which share the head's
+  // queries in L2.
   static __device__ __forceinline__ TileRange of(const Shape& shape, int block, int band) {
     const int tiles = key_tiles(shape);
     std::int64_t kv_head;

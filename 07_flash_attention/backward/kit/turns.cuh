@@ -13,7 +13,8 @@ namespace backward {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 // A block's turn to add to a part of dQ. count: tiles of keys that have been added to it, counted
-// in global memory; number: those that come before the block's.
+// in global memory; number: those that come before the block's. Other things that blocks wait for
+// are counted in the same way: tiles of a head that are done, errands.
 struct DqSemaphore {
   int* count;
   int number;
