@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
   // blockIdx would not do, since CUDA promises no order of blocks. (Of a shuffle the compiler knows
   // that all lanes have the same, so what follows from it takes registers once per warp.)
   const int block = __shfl_sync(0xffffffff, shared.ticket, 0);
-  const TileRangeFromLast<Tile, 16> steps(shape, block);
+  const TileRangeFromLast<Tile> steps(TileRange<Tile>::of(shape, block, 16));
   auto at = shared.q.begin();
 
   // The third warpgroup: single threads with a task each.
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(kInOrderThreads, 1)
   float dk[Tile::kCols / 2] = {}, dv[Tile::kCols / 2] = {};
   std::uint32_t b = 0;  // buffer of dS, and parity of the steps
   shared.keys_full.wait();
-  typename TileRangeFromLast<Tile, 16>::Walk walk(steps);
+  typename TileRangeFromLast<Tile>::Walk walk(steps);
   for (int step = 0; step < steps.count(); ++step, walk.next(0)) {
     const int first_row = walk.row();
     // Keys are rows, queries columns.

@@ -45,8 +45,7 @@ struct PairedInOrderShared : PairedShared<Tile> {
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-// Eight heads make a band: the device holds half as many clusters as blocks.
-using InOrder = TileRangeFromLast<ClusterTile, 8>;
+using InOrder = TileRangeFromLast<ClusterTile>;
 
 // A warpgroup's turn. The thread that watches the count of all clusters tells the warpgroup.
 struct DqTurn {
@@ -84,7 +83,8 @@ __global__ void __launch_bounds__(kPairedThreads, 1)
   // Clusters wait for those with smaller tickets alone, and these are running.
   const int* tickets = cooperative_groups::this_cluster().map_shared_rank(&shared.ticket, 0);
   const int cluster = __shfl_sync(0xffffffff, *tickets, 0);
-  const InOrder steps(shape, cluster);
+  // Eight heads make a band: the device holds half as many clusters as blocks.
+  const InOrder steps(TileRange<ClusterTile>::of(shape, cluster, 8));
   const int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
 
   // The third warpgroup: one thread has the tiles brought, two watch the turns.

@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kPersistentInOrderThreads, 1)
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   const auto& shape = args.shape;
   using T = typename Tile::Element;
-  using Steps = TileRangeFromLast<Tile, 16>;
+  using Steps = TileRangeFromLast<Tile>;
   constexpr int kD = Tile::kD, kTileM = Tile::kTileM;
   constexpr bool kTurns = kD == 128;  // at 64 they cost more than they bring
   extern __shared__ __align__(1024) unsigned char aligned_shared_memory[];

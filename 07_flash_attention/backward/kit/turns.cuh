@@ -37,11 +37,8 @@ struct DqSemaphore {
 
 // From the last queries to the first, and at each tile of them through the heads that share the
 // keys: where fewer queries see them, a block ends earlier, and does not begin later.
-template <class Tile, int kBand>
+template <class Tile>
 struct TileRangeFromLast : TileRange<Tile> {
-  // Of any block: heads are begun kBand at a time.
-  __device__ __forceinline__ TileRangeFromLast(const Shape& shape, int block)
-      : TileRange<Tile>(TileRange<Tile>::of(shape, block, kBand)) {}
   __device__ __forceinline__ explicit TileRangeFromLast(const TileRange<Tile>& range)
       : TileRange<Tile>(range) {}
   __device__ __forceinline__ std::int64_t head(int step) const {
